@@ -1,0 +1,2 @@
+//! The binary `turnmill`.
+fn main() {}
