@@ -1,1 +1,35 @@
-//! placeholder
+//! What is sent next, and when: the agentic replay of recorded session trees as a pure state machine.
+//!
+//! Four nouns. A *lane* is one closed-loop user: it holds one session [tree](tree::Trace) until the whole tree has ended,
+//! then takes the next. The [`Plan`] is what is fixed before anything is sent: which trace each lane starts with and at
+//! which instant of it. [`Replay`] is fed with [`Event`]s and a time; it answers with [`Action`]s and the time at which it
+//! wants to be woken next. [`simulate`] runs it against a stated service model, with no server and no clock.
+//!
+//! The rules are aiperf 0.12.0's (`aiperf-replay` §2–§6), its defects included where the [`Dialect`] says so.
+//!
+//! Never reads a clock, spawns a task, touches a socket or a file, or looks at prompt content; never fails: what can be
+//! wrong is refused when the plan is drawn.
+
+mod barrier;
+mod dialect;
+mod joins;
+mod live;
+mod machine;
+mod marker;
+mod sampler;
+mod settings;
+pub mod simulate;
+mod snapshot;
+mod timers;
+
+pub use dialect::Dialect;
+pub use machine::{
+    Action, Event, Mark, Outcome, Phase, Replay, RequestKey, RunEnd, Send, Standing, StreamId,
+};
+pub use marker::marker_hex;
+pub use sampler::Sampling;
+pub use settings::{OnPrimerFailure, Settings};
+pub use snapshot::{LaneStart, Plan, PlanError, StreamStart};
+
+/// Seconds since the machine was started. A double, as in aiperf, so that both add the same delays to the same instants.
+pub type Seconds = f64;

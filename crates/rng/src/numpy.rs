@@ -105,6 +105,9 @@ impl Numpy {
     }
 
     /// `shuffle` of a list: Fisher–Yates from the end with masked rejection of 32-bit draws.
+    ///
+    /// # Panics
+    /// When the list has 2^32 items or more.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let bound = u32::try_from(last).expect("lists of fewer than 2^32 items");

@@ -1,0 +1,111 @@
+//! From a turn that is due to a request on the wire: barrier, stop checks, numbering.
+
+use super::{Action, Phase, Replay, Send};
+use crate::live::{Order, TreeId, Via};
+use tree::TurnRef;
+
+impl Replay {
+    /// Sends the turn, or holds it until its recorded predecessors have ended.
+    pub(super) fn submit(&mut self, order: Order) {
+        let Some(trace) = self.trace_of(order.tree) else {
+            return;
+        };
+        let Some(tree) = self.trees.get_mut(&order.tree) else {
+            return;
+        };
+        if self.phase.phase == Phase::Profiling && !tree.barrier.is_open(&trace, order.turn) {
+            tree.barrier.hold(&trace, order.turn, order);
+            return;
+        }
+        self.issue(order);
+    }
+
+    /// Sends the turn unless the phase sends nothing more.
+    pub(super) fn issue(&mut self, order: Order) {
+        if self.may_send() {
+            self.send(order);
+        } else {
+            self.refuse(order);
+        }
+    }
+
+    /// A turn that will never be sent. Its child is done, so that joins and trees do not wait for it; not so, in stock
+    /// aiperf, a child that was to go on from the snapshot.
+    pub(super) fn refuse(&mut self, order: Order) {
+        let Some(trace) = self.trace_of(order.tree) else {
+            return;
+        };
+        let is_child = trace.conversations[order.turn.conversation].depth > 0;
+        if is_child && matches!(order.via, Via::Next | Via::Spawn) {
+            self.end_child(order.tree, order.turn.conversation);
+        }
+    }
+
+    /// Whether the phase may send anything at this moment (`aiperf-replay` §5.3).
+    pub(super) fn may_send(&self) -> bool {
+        let phase = &self.phase;
+        let capped = phase.phase == Phase::Profiling
+            && self
+                .settings
+                .request_cap
+                .is_some_and(|request_cap| phase.sent >= request_cap);
+        !phase.sending_complete && !capped && phase.window_end.is_none_or(|end| self.now < end)
+    }
+
+    fn send(&mut self, order: Order) {
+        let Some(tree) = self.trees.get(&order.tree) else {
+            return;
+        };
+        let conversation = order.turn.conversation;
+        let stream = |index| tree.streams.get(&index).map(|stream| stream.id);
+        let Some(id) = stream(conversation) else { return };
+        let parent = self.traces[tree.trace].conversations[conversation]
+            .parent
+            .and_then(stream);
+        let sent = Send {
+            request: self.requests,
+            phase: self.phase.phase,
+            sequence: self.phase.sent,
+            lane: tree.lane,
+            tree_pass: tree.pass,
+            marker: tree.marker.clone(),
+            trace: tree.trace,
+            turn: order.turn,
+            stream: id,
+            parent,
+            max_tokens_override: (order.via == Via::Primer).then_some(1),
+            due: order.due,
+            at: self.now,
+        };
+        self.requests += 1;
+        self.phase.sent += 1;
+        self.in_flight.insert(sent.request, (order.tree, order.turn));
+        self.actions.push(Action::Send(Box::new(sent)));
+        self.spawn_overlapping(order.tree, order.turn);
+    }
+
+    /// The conversation's next turn, after its recorded delay.
+    pub(super) fn follow(&mut self, tree: TreeId, turn: TurnRef) {
+        let Some(trace) = self.trace_of(tree) else { return };
+        let next = TurnRef {
+            turn: turn.turn + 1,
+            ..turn
+        };
+        let delay_s = trace.conversations[next.conversation].turns[next.turn]
+            .delay_ms
+            .unwrap_or(0.0)
+            / 1000.0;
+        let due = self.now + delay_s;
+        let order = Order {
+            tree,
+            turn: next,
+            via: Via::Next,
+            due,
+        };
+        if delay_s > 0.0 {
+            self.timers.arm(due, order);
+        } else {
+            self.submit(order);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The state machine: what it is fed with, what it answers, and the order in which it works.
+//!
+//! An event is worked through at once and completely: the return's own consequences first, then turns that the barrier let
+//! go, then lanes that take their next tree. That order is aiperf's and decides which requests see an idle system
+//! (`aiperf-replay` §3.1, §5.4).
+
+mod idle;
+mod issue;
+mod phases;
+mod returns;
+mod spawn;
+
+use crate::live::{Order, Tree, TreeId};
+use crate::timers::Timers;
+use crate::{LaneStart, Plan, Seconds, Settings};
+use idle::IdleCheck;
+use phases::PhaseState;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use tree::{Trace, TurnRef};
+
+/// Names a request; unique in a run, in order of sending.
+pub type RequestKey = u64;
+
+/// Names one replay of one conversation; unique in a run. Warm-up and measurement of a lane's first tree share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StreamId(pub u64);
+
+/// Part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Primers; never counted.
+    Warmup,
+    /// The measurement.
+    Profiling,
+}
+
+/// What the machine is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Begin. Once, first.
+    Start,
+    /// The time that [`Replay::next_deadline`] asked for has come; harmless at any other time.
+    Wake,
+    /// A request ended.
+    Returned {
+        /// Which.
+        request: RequestKey,
+        /// How.
+        outcome: Outcome,
+    },
+    /// The user wants to stop: nothing new is sent and requests in flight may finish; a second time cancels them.
+    Interrupt,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Answered.
+    Ok,
+    /// Failed in any way but the next.
+    Failed,
+    /// The prompt did not fit the server's context window: the conversation ends here.
+    Overflow,
+    /// Ended by us.
+    Cancelled,
+}
+
+/// What the machine wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Send a request; its end must be told with [`Event::Returned`].
+    Send(Box<Send>),
+    /// Cancel every request in flight; each must still be told as returned.
+    CancelAll(RunEnd),
+    /// A step of the run, for the record.
+    Mark(Mark),
+}
+
+/// One request to send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Send {
+    /// Names it in [`Event::Returned`].
+    pub request: RequestKey,
+    /// Which phase it belongs to.
+    pub phase: Phase,
+    /// Position in its phase, from 0.
+    pub sequence: u64,
+    /// The lane of its tree.
+    pub lane: u32,
+    /// How many trees of the trace were started before its own.
+    pub tree_pass: u64,
+    /// Twelve hex digits of the tree's cache-bust marker.
+    pub marker: String,
+    /// Position of the trace in the corpus.
+    pub trace: usize,
+    /// Which conversation and turn of the trace.
+    pub turn: TurnRef,
+    /// This replay of the conversation.
+    pub stream: StreamId,
+    /// The parent's replay, for children.
+    pub parent: Option<StreamId>,
+    /// Output tokens to ask for instead of the turn's own.
+    pub max_tokens_override: Option<u64>,
+    /// When the schedule wanted it.
+    pub due: Seconds,
+    /// When it was decided.
+    pub at: Seconds,
+}
+
+/// A step of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// A phase began.
+    PhaseStart {
+        /// Which.
+        phase: Phase,
+        /// When.
+        at: Seconds,
+    },
+    /// Nothing more will be sent in the phase.
+    SendingComplete {
+        /// Which.
+        phase: Phase,
+        /// When.
+        at: Seconds,
+    },
+    /// The grace period ended, or the run was given up.
+    CancelAll {
+        /// When.
+        at: Seconds,
+        /// Requests that were still in flight.
+        in_flight: usize,
+    },
+    /// A phase ended.
+    PhaseComplete {
+        /// Which.
+        phase: Phase,
+        /// When, by the dialect's rule; it may lie after the last return.
+        at: Seconds,
+    },
+    /// The run is over.
+    End(RunEnd),
+}
+
+/// Why a run, or what was in flight, came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The window or the request cap, with its grace.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// A root's primer failed.
+    PrimerFailed,
+}
+
+/// A look at the run while it goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// The phase at hand.
+    pub phase: Phase,
+    /// When it began.
+    pub phase_start: Seconds,
+    /// When its sending ends at the latest: the window's end, or the last primer as planned now.
+    pub sending_until: Option<Seconds>,
+    /// Nothing more will be sent in it.
+    pub sending_complete: bool,
+    /// Requests sent in it.
+    pub sent: u64,
+    /// Requests sent and not returned.
+    pub in_flight: usize,
+    /// Lanes with a live tree.
+    pub live_lanes: usize,
+    /// Turns that wait for the recorded order.
+    pub held: usize,
+    /// How often timers were pulled in because the system idled, and by how many seconds in all.
+    pub idle_shifts: (u64, Seconds),
+}
+
+/// A run as a state machine.
+pub struct Replay {
+    settings: Settings,
+    traces: Arc<[Arc<Trace>]>,
+    plan: Plan,
+    now: Seconds,
+    phase: PhaseState,
+    trees: BTreeMap<TreeId, Tree>,
+    /// The tree that each lane's snapshot became.
+    lane_trees: Vec<TreeId>,
+    /// Trees started so far, for each trace.
+    passes: HashMap<usize, u64>,
+    in_flight: HashMap<RequestKey, (TreeId, TurnRef)>,
+    /// Timers that the idle cap moves.
+    timers: Timers<Order>,
+    /// First requests of spawned children, which it does not move.
+    sleeps: Timers<Order>,
+    /// Turns that the barrier let go, to be sent after the event at hand.
+    released: VecDeque<Order>,
+    /// Lanes that take their next tree after the event at hand.
+    recycling: VecDeque<u32>,
+    idle: IdleCheck,
+    /// Joins that a drained tree left closed: the phase still waits for them.
+    abandoned_joins: usize,
+    requests: RequestKey,
+    streams: u64,
+    actions: Vec<Action>,
+    ended: Option<RunEnd>,
+}
+
+impl Replay {
+    /// A run of `plan`, which was drawn from the same traces and settings. Nothing happens before [`Event::Start`].
+    pub fn new(traces: Arc<[Arc<Trace>]>, settings: Settings, plan: Plan) -> Self {
+        Self {
+            settings,
+            traces,
+            plan,
+            now: 0.0,
+            phase: PhaseState::new(Phase::Warmup, 0.0),
+            trees: BTreeMap::new(),
+            lane_trees: Vec::new(),
+            passes: HashMap::new(),
+            in_flight: HashMap::new(),
+            timers: Timers::default(),
+            sleeps: Timers::default(),
+            released: VecDeque::new(),
+            recycling: VecDeque::new(),
+            idle: IdleCheck::default(),
+            abandoned_joins: 0,
+            requests: 0,
+            streams: 0,
+            actions: Vec::new(),
+            ended: None,
+        }
+    }
+
+    /// Works through `event` at `now`, which never goes back, and gives what follows from it.
+    pub fn handle(&mut self, now: Seconds, event: Event) -> Vec<Action> {
+        debug_assert!(now >= self.now, "time goes forward: {now} after {}", self.now);
+        self.now = now.max(self.now);
+        if self.ended.is_none() {
+            match event {
+                Event::Start => self.start_warmup(),
+                Event::Wake => self.fire_due(),
+                Event::Returned { request, outcome } => self.settle(request, outcome),
+                Event::Interrupt => self.interrupt(),
+            }
+            self.conclude();
+        }
+        std::mem::take(&mut self.actions)
+    }
+
+    /// When the machine wants [`Event::Wake`] next, if nothing else comes first.
+    pub fn next_deadline(&self) -> Option<Seconds> {
+        if self.ended.is_some() {
+            return None;
+        }
+        let deadlines = [
+            self.timers.earliest(),
+            self.sleeps.earliest(),
+            self.phase.next_deadline(),
+        ];
+        deadlines
+            .into_iter()
+            .flatten()
+            .filter(|at| at.is_finite())
+            .reduce(f64::min)
+    }
+
+    /// Nothing is in flight and nothing can be sent any more: what is left is to pass the remaining deadlines, which needs
+    /// no waiting.
+    pub fn is_spent(&self) -> bool {
+        self.in_flight.is_empty()
+            && (self.phase.sending_complete || (self.timers.is_empty() && self.sleeps.is_empty()))
+    }
+
+    /// Why the run ended, once it has.
+    pub fn ended(&self) -> Option<RunEnd> {
+        self.ended
+    }
+
+    /// The run at this moment.
+    pub fn standing(&self) -> Standing {
+        Standing {
+            phase: self.phase.phase,
+            phase_start: self.phase.start,
+            sending_until: match self.phase.phase {
+                Phase::Warmup => self.timers.latest(),
+                Phase::Profiling => self.phase.window_end,
+            },
+            sending_complete: self.phase.sending_complete,
+            sent: self.phase.sent,
+            in_flight: self.in_flight.len(),
+            live_lanes: self.trees.len(),
+            held: self.trees.values().map(|tree| tree.barrier.held_count()).sum(),
+            idle_shifts: self.idle.shifts(),
+        }
+    }
+
+    /// The plan that this run carries out.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn trace_of(&self, tree: TreeId) -> Option<Arc<Trace>> {
+        self.trees.get(&tree).map(|tree| self.traces[tree.trace].clone())
+    }
+
+    fn lane_start(&self, lane: usize) -> LaneStart {
+        self.plan.lanes[lane].clone()
+    }
+}

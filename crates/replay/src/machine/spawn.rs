@@ -1,0 +1,217 @@
+//! Children: when a turn starts them, and what their end opens (`aiperf-replay` §3.2, §3.3).
+
+use super::{Phase, Replay, StreamId};
+use crate::joins::{self, Seed};
+use crate::live::{Order, Stream, TreeId, Via};
+use crate::snapshot::branch_start_ms;
+use tree::{BranchIndex, ConversationIndex, Trace, TurnRef};
+
+impl Replay {
+    /// Starts, as a root's turn is sent, the branches that had begun before the turn's recorded end.
+    pub(super) fn spawn_overlapping(&mut self, tree: TreeId, turn: TurnRef) {
+        if self.phase.phase == Phase::Warmup {
+            return;
+        }
+        let Some(trace) = self.trace_of(tree) else { return };
+        let parent = &trace.conversations[turn.conversation];
+        let recorded = &parent.turns[turn.turn];
+        let (Some(start), Some(api)) = (recorded.timestamp_ms, recorded.api_time_ms) else {
+            return;
+        };
+        if parent.depth > 0 || api <= 0.0 {
+            return;
+        }
+        let overlaps = |branch: &BranchIndex| {
+            branch_start_ms(&trace, &parent.branches[*branch]).is_some_and(|begun| begun < start + api)
+        };
+        let branches: Vec<_> = recorded.spawns.iter().copied().filter(overlaps).collect();
+        if branches.is_empty() {
+            return;
+        }
+        self.spawn(tree, &trace, turn.conversation, &branches, Some(start));
+        if let Some(tree) = self.trees.get_mut(&tree) {
+            tree.spawned_early
+                .extend(branches.iter().map(|branch| (turn.conversation, *branch)));
+        }
+    }
+
+    /// Starts, as a turn returns, the branches that were not started as it was sent.
+    pub(super) fn spawn_remaining(&mut self, tree: TreeId, turn: TurnRef) {
+        let Some(trace) = self.trace_of(tree) else { return };
+        let Some(live) = self.trees.get(&tree) else { return };
+        let spawns = &trace.conversations[turn.conversation].turns[turn.turn].spawns;
+        let early = |branch: &BranchIndex| live.spawned_early.contains(&(turn.conversation, *branch));
+        let branches: Vec<_> = spawns.iter().copied().filter(|branch| !early(branch)).collect();
+        if !branches.is_empty() {
+            self.spawn(tree, &trace, turn.conversation, &branches, None);
+        }
+    }
+
+    /// Registers all children first, so that no join opens and no tree drains between two of them; then starts each at its
+    /// recorded distance from `origin_ms`, or else from its branch's start.
+    fn spawn(
+        &mut self,
+        tree_id: TreeId,
+        trace: &Trace,
+        parent: ConversationIndex,
+        branches: &[BranchIndex],
+        origin_ms: Option<f64>,
+    ) {
+        let mut due = Vec::new();
+        for &branch in branches {
+            let recorded = &trace.conversations[parent].branches[branch];
+            let origin = origin_ms.or_else(|| branch_start_ms(trace, recorded));
+            let children = self.register(tree_id, trace, parent, branch);
+            for child in children {
+                let first = trace.conversations[child].turns[0].timestamp_ms;
+                let offset_ms = first
+                    .zip(origin)
+                    .map_or(0.0, |(first, origin)| (first - origin).max(0.0));
+                due.push((child, offset_ms / 1000.0));
+            }
+        }
+        if let Some(tree) = self.trees.get_mut(&tree_id) {
+            tree.joins.forget_open(parent);
+        }
+        let order = |child, due| {
+            let turn = TurnRef {
+                conversation: child,
+                turn: 0,
+            };
+            Order {
+                tree: tree_id,
+                turn,
+                via: Via::Spawn,
+                due,
+            }
+        };
+        for &(child, offset_s) in due.iter().filter(|(_, offset_s)| *offset_s > 0.0) {
+            let at = self.now + offset_s;
+            self.sleeps.arm(at, order(child, at));
+        }
+        for &(child, _) in due.iter().filter(|(_, offset_s)| *offset_s <= 0.0) {
+            self.submit(order(child, self.now));
+        }
+    }
+
+    /// Makes streams of a branch's children and counts them where they are waited for. Gives those that are new and have
+    /// something to send: a conversation without turns is waited for by nobody, and one that the snapshot holds already is
+    /// not started twice.
+    fn register(
+        &mut self,
+        tree_id: TreeId,
+        trace: &Trace,
+        parent: ConversationIndex,
+        branch: BranchIndex,
+    ) -> Vec<ConversationIndex> {
+        let recorded = &trace.conversations[parent];
+        let gates: Vec<usize> = joins::gates(recorded, branch).collect();
+        let Some(tree) = self.trees.get_mut(&tree_id) else {
+            return Vec::new();
+        };
+        let children = recorded.branches[branch].children.iter().copied();
+        let new: Vec<_> = children
+            .filter(|child| {
+                !trace.conversations[*child].turns.is_empty() && !tree.streams.contains_key(child)
+            })
+            .collect();
+        for &child in &new {
+            self.streams += 1;
+            let origin = Some((branch, gates.clone()));
+            tree.streams.insert(
+                child,
+                Stream {
+                    id: StreamId(self.streams),
+                    open: true,
+                    origin,
+                },
+            );
+        }
+        tree.open_children += new.len();
+        for gate in gates {
+            tree.joins
+                .expect(parent, recorded, gate, branch, new.len(), Seed::Live);
+        }
+        new
+    }
+
+    /// Counts a child that is live in a lane's snapshot. `root_next` is where the root goes on; where it does not, nothing
+    /// waits for the child but the tree.
+    pub(super) fn resume_child(
+        &mut self,
+        tree_id: TreeId,
+        trace: &Trace,
+        child: ConversationIndex,
+        branch: BranchIndex,
+        root_next: Option<usize>,
+    ) {
+        let root = &trace.conversations[0];
+        let Some(tree) = self.trees.get_mut(&tree_id) else {
+            return;
+        };
+        let Some(stream) = tree.streams.get_mut(&child) else {
+            return;
+        };
+        let gates: Vec<usize> = root_next.map_or_else(Vec::new, |_| joins::gates(root, branch).collect());
+        stream.open = true;
+        stream.origin = Some((branch, gates.clone()));
+        tree.open_children += 1;
+        let seed = Seed::Snapshot {
+            next_turn: root_next.unwrap_or_default(),
+        };
+        for gate in gates {
+            tree.joins.expect(0, root, gate, branch, 1, seed);
+        }
+    }
+
+    /// A child has sent its last: joins that waited for it may open, and its tree may be drained.
+    pub(super) fn end_child(&mut self, tree_id: TreeId, child: ConversationIndex) {
+        let Some(trace) = self.trace_of(tree_id) else {
+            return;
+        };
+        let Some(tree) = self.trees.get_mut(&tree_id) else {
+            return;
+        };
+        let Some(stream) = tree.streams.get_mut(&child).filter(|stream| stream.open) else {
+            return;
+        };
+        stream.open = false;
+        let (branch, gates) = stream.origin.clone().unwrap_or_default();
+        let parent = trace.conversations[child].parent.unwrap_or_default();
+        let opened: Vec<_> = gates
+            .into_iter()
+            .filter(|gate| tree.joins.end_child(parent, *gate, branch))
+            .collect();
+        for gate in opened {
+            let turn = TurnRef {
+                conversation: parent,
+                turn: gate,
+            };
+            self.submit(Order {
+                tree: tree_id,
+                turn,
+                via: Via::Join,
+                due: self.now,
+            });
+        }
+        if let Some(tree) = self.trees.get_mut(&tree_id) {
+            tree.open_children -= 1;
+        }
+        self.drain_if_done(tree_id);
+    }
+
+    /// Frees the lane of a tree of which nothing is left; the lane takes its next tree after the event at hand.
+    pub(super) fn drain_if_done(&mut self, tree_id: TreeId) {
+        if !self
+            .trees
+            .get(&tree_id)
+            .is_some_and(crate::live::Tree::is_drained)
+        {
+            return;
+        }
+        if let Some(tree) = self.trees.remove(&tree_id) {
+            self.abandoned_joins += usize::from(tree.joins.any());
+            self.recycling.push_back(tree.lane);
+        }
+    }
+}
