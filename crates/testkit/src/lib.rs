@@ -5,6 +5,11 @@
 //!
 //! Never part of the program: only `dev-dependencies` name this crate.
 
+#![allow(
+    clippy::print_stderr,
+    reason = "tests say on standard error what they could not test"
+)]
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -34,6 +39,9 @@ pub fn shared(relative: &str) -> Option<PathBuf> {
 }
 
 /// The root of this repository's checkout.
+///
+/// # Panics
+/// Never, as long as this crate lies in `crates/`.
 pub fn checkout() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors()

@@ -1,5 +1,7 @@
 //! The streams against values that `CPython` and numpy printed (`data/`, made by running aiperf 0.12.0's own functions).
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot read its vector has failed")]
+
 use rng::{Numpy, Python, SeedSequence, stream};
 use serde_json::Value;
 
