@@ -35,7 +35,7 @@ enum Order {
         next: usize,
     },
     Shuffle {
-        generator: Numpy,
+        generator: Box<Numpy>,
         list: Vec<usize>,
         next: usize,
     },
@@ -49,7 +49,7 @@ impl Sampler {
         let order = match sampling {
             Sampling::Sequential => Order::Sequential { next: 0 },
             Sampling::Shuffle => {
-                let mut generator = Numpy::new(stream::child(seed, "dataset.sampler.shuffle"));
+                let mut generator = Box::new(Numpy::new(stream::child(seed, "dataset.sampler.shuffle")));
                 let mut list: Vec<usize> = (0..size).collect();
                 generator.shuffle(&mut list);
                 Order::Shuffle {

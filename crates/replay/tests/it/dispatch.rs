@@ -66,7 +66,9 @@ fn by_instant(events: &[Value]) -> BTreeMap<i64, Vec<String>> {
         event.as_object_mut().unwrap().remove("t_phase");
         instants.entry(micros).or_default().push(event.to_string());
     }
-    instants.values_mut().for_each(|events| events.sort());
+    for events in instants.values_mut() {
+        events.sort();
+    }
     instants
 }
 
