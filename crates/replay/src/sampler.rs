@@ -35,12 +35,12 @@ enum Order {
         next: usize,
     },
     Shuffle {
-        generator: Box<Numpy>,
+        generator: Numpy,
         list: Vec<usize>,
         next: usize,
     },
     Random {
-        generator: Python,
+        generator: Box<Python>,
     },
 }
 
@@ -49,7 +49,7 @@ impl Sampler {
         let order = match sampling {
             Sampling::Sequential => Order::Sequential { next: 0 },
             Sampling::Shuffle => {
-                let mut generator = Box::new(Numpy::new(stream::child(seed, "dataset.sampler.shuffle")));
+                let mut generator = Numpy::new(stream::child(seed, "dataset.sampler.shuffle"));
                 let mut list: Vec<usize> = (0..size).collect();
                 generator.shuffle(&mut list);
                 Order::Shuffle {
@@ -59,7 +59,7 @@ impl Sampler {
                 }
             }
             Sampling::Random => Order::Random {
-                generator: Python::new(stream::child(seed, "dataset.sampler.random")),
+                generator: Box::new(Python::new(stream::child(seed, "dataset.sampler.random"))),
             },
         };
         Self { size, order }
