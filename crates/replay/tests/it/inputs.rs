@@ -106,7 +106,7 @@ fn conversation(one: &Value, index: &dyn Fn(&str) -> usize) -> Conversation {
 }
 
 /// A turn with nothing in it; timing does not look at prompts.
-fn blank() -> Turn {
+pub(crate) fn blank() -> Turn {
     Turn {
         timestamp_ms: None,
         delay_ms: None,

@@ -4,4 +4,6 @@
 
 mod dispatch;
 mod inputs;
+mod interrupt;
+mod invariants;
 mod plan;

@@ -1,0 +1,158 @@
+//! What can be typed: one struct a subcommand, typed values, help beside the field. Reading these never touches a disk, a
+//! network or a clock.
+
+mod run;
+mod scenario;
+mod server;
+
+pub(crate) use run::{DemoArgs, RunArgs, SendArgs};
+pub(crate) use scenario::{PlanArgs, PromptArgs, ScenarioArgs, ServiceArgs, SimulateArgs};
+pub(crate) use server::SimArgs;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  turnmill demo
+      a run against the built-in simulated server, half a minute, with a report at the end
+  turnmill run scenarios/agentx.yaml --url http://127.0.0.1:8000 --model my-model --tokenizer ./my-model
+      replay the scenario against a live server
+  turnmill plan scenarios/agentx.yaml --corpus traces.jsonl --max-model-len 131072
+      what each lane would start with, without a server
+  turnmill report runs/2026-11-30T10-00-00
+      the summary of a run, rebuilt from what it left on disk
+
+Exit codes: 0 done; 1 a document is invalid, or a finished run missed what it had to meet; 2 usage, or a run refused before it
+sent anything; 3 a run started and could not finish; 130 interrupted, results written.";
+
+/// Replays recorded LLM traffic against a live server in a closed loop, and reports TTFT, TPOT and ITL.
+#[derive(Debug, Parser)]
+#[command(name = "turnmill", version, after_help = EXAMPLES, max_term_width = 110)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a small bundled corpus against a simulated server on this machine.
+    Demo(DemoArgs),
+    /// Replay a scenario against a server.
+    Run(Box<RunArgs>),
+    /// Show what a scenario's lanes start with; needs no server.
+    Plan(PlanArgs),
+    /// Run a scenario in virtual time against a stated service model and print every event.
+    Simulate(SimulateArgs),
+    /// Work with corpora: fetch, verify, dump.
+    #[command(subcommand)]
+    Corpus(CorpusCommand),
+    /// Rebuild and print the summary of a run from its folder.
+    Report(ReportArgs),
+    /// Check scenario documents; exit 1 when one is invalid.
+    Validate(ValidateArgs),
+    /// Run the simulated server alone.
+    Sim(SimArgs),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell to complete for.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How data is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CorpusCommand {
+    /// Download a pinned corpus into the Hugging Face cache, checking its digest as the bytes come.
+    Fetch(FetchArgs),
+    /// Check a file's digest and every row of it.
+    Verify(VerifyArgs),
+    /// Print the reconstruction of a trace file in canonical lines, to compare with another implementation.
+    Dump(DumpArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// A pinned corpus by its loader name, or a repository as OWNER/NAME.
+    #[arg(required_unless_present = "scenario")]
+    pub(crate) corpus: Option<String>,
+    /// Fetch the corpus that this scenario names.
+    #[arg(long, value_name = "FILE", conflicts_with = "corpus")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// The revision to try first; the default branch is tried after it.
+    #[arg(long, default_value = "main")]
+    pub(crate) revision: String,
+    /// The file in the repository.
+    #[arg(long, default_value = "traces.jsonl")]
+    pub(crate) file: String,
+    /// The digest that the file must have; without it the digest found is printed.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) sha256: Option<String>,
+    /// Take a proxy from the environment.
+    #[arg(long)]
+    pub(crate) proxy_from_env: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The corpus: one JSON trace a line.
+    pub(crate) file: PathBuf,
+    /// The digest that the file must have.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) sha256: Option<String>,
+    /// How the result is printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DumpArgs {
+    /// One JSON trace, or one trace a line.
+    pub(crate) file: PathBuf,
+    /// Seed of the block starts.
+    #[arg(long, default_value_t = 42)]
+    pub(crate) seed: u64,
+    /// Served models; the i-th recorded model maps to the i-th of these, wrapping round.
+    #[arg(long, value_delimiter = ',', default_value = "m0")]
+    pub(crate) models: Vec<String>,
+    /// Compress recorded gaps to this many seconds while loading, as stock aiperf 0.12.0 does outside its scenario.
+    #[arg(long, value_name = "S")]
+    pub(crate) trace_idle_gap_cap_seconds: Option<f64>,
+    /// Dump all traces as one data set instead of one after the other.
+    #[arg(long)]
+    pub(crate) together: bool,
+    /// Print `id sha256` of each trace's dump instead of the dump.
+    #[arg(long)]
+    pub(crate) digests: bool,
+    /// Leave flattened agent chains in the conversation they were recorded in.
+    #[arg(long)]
+    pub(crate) no_split: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The run's folder.
+    pub(crate) dir: PathBuf,
+    /// How the summary is printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Documents to check.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How problems are printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}

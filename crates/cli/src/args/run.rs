@@ -1,0 +1,86 @@
+//! Options that decide where requests go and what is kept.
+
+use super::{Format, PromptArgs, ScenarioArgs};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
+    #[command(flatten)]
+    pub(crate) send: SendArgs,
+    /// Folder for everything the run leaves behind; must be new or empty. Default: `runs/` and the time of the start.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// How the summary is printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Exit 1 when the finished run is not valid for submission.
+    #[arg(long)]
+    pub(crate) require_valid: bool,
+}
+
+/// The server and how it is spoken to.
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// The server, with or without `/v1`.
+    #[arg(long)]
+    pub(crate) url: String,
+    /// The served model; may be left out when the server serves one.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Bearer key. Never printed, never recorded.
+    #[arg(long, env = "TURNMILL_API_KEY", hide_env_values = true, value_name = "KEY")]
+    pub(crate) api_key: Option<String>,
+    /// One more request header, as `Name: value`. May be repeated.
+    #[arg(long = "header", value_name = "NAME: VALUE")]
+    pub(crate) headers: Vec<String>,
+    /// Name of the header that carries the session id.
+    #[arg(long, default_value = "X-Correlation-ID", value_name = "NAME")]
+    pub(crate) session_header: String,
+    /// Which key limits the output length; exactly one is sent.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output_limit_key: LimitKey,
+    /// Send `min_tokens` too, for servers that ignore `ignore_eos`.
+    #[arg(long)]
+    pub(crate) min_tokens: bool,
+    /// Longest time for one request, connecting included.
+    #[arg(long, value_name = "S", default_value_t = 21_600.0)]
+    pub(crate) request_timeout_s: f64,
+    /// Do not verify the server's certificate.
+    #[arg(long)]
+    pub(crate) insecure: bool,
+    /// Trust the certificates in this PEM file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Take a proxy from the environment for model listing and corpus download; timed requests never use one.
+    #[arg(long)]
+    pub(crate) proxy_from_env: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LimitKey {
+    /// `max_completion_tokens`.
+    #[default]
+    #[value(name = "max_completion_tokens")]
+    MaxCompletionTokens,
+    /// `max_tokens`.
+    #[value(name = "max_tokens")]
+    MaxTokens,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Folder for everything the run leaves behind. Default: `runs/` and the time of the start.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Sending window.
+    #[arg(long, value_name = "S", default_value_t = 20.0)]
+    pub(crate) duration_s: f64,
+    /// Lanes.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) concurrency: u32,
+}
