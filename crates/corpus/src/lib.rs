@@ -1,1 +1,22 @@
-//! placeholder
+//! Recorded corpora: verified, read, selected and reconstructed into session trees.
+//!
+//! A [`Corpus`] is loaded from one local file. [`verify`] hashes it before anything is parsed; [`formats`] turn the
+//! bytes of a row into a checked row; [`select`] keeps the traces that fit; [`reconstruct`] makes session trees of them;
+//! [`dump`] writes those trees down for comparison.
+//!
+//! Never parses a file whose digest has not matched, and never holds prompt text of a whole corpus in memory.
+
+pub mod draws;
+pub mod dump;
+mod error;
+pub mod formats;
+mod load;
+pub mod reconstruct;
+mod rows;
+pub mod select;
+pub mod verify;
+mod warning;
+
+pub use error::Error;
+pub use load::{Corpus, LoadOptions, Progress, Stage};
+pub use warning::{HashIdMismatch, Warning, WarningKind};
