@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its vector has failed")]
 
+mod captures;
 mod dispatch;
 mod inputs;
 mod interrupt;
