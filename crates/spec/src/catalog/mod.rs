@@ -1,0 +1,46 @@
+//! The catalog: entries on disk, references into it, and the walk of `validate-catalog` (`bindings.md` §4, §8, §10).
+//!
+//! The only part of this crate that opens files, and only for reading.
+
+mod folder;
+mod resolve;
+mod walk;
+
+pub use folder::Catalog;
+pub use resolve::{Resolved, Traffic, resolve};
+pub use walk::{Walk, validate};
+
+use crate::document;
+use crate::grammar::{binding, walk as structure};
+use crate::problem::Report;
+use crate::replay::{self, Definition};
+use crate::shape::{self, Shape};
+use crate::yaml::Node;
+
+/// A checked catalog file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Lengths as distributions.
+    Shape(Shape),
+    /// A replay definition.
+    Replay(Box<Definition>),
+}
+
+/// Checks a catalog file: a mapping with a top-level `replay` is a replay entry, anything else a shape.
+pub(crate) fn check(root: &Node, report: &mut Report) -> Option<Entry> {
+    if is_replay(root) {
+        structure::document(root, &binding::REPLAY_ENTRY, report);
+        return document::checked(root, report, |view, report| {
+            let replay = view.mapping("replay");
+            let node = view.get("replay").cloned().unwrap_or_else(|| Node::empty(root.place));
+            replay::definition_entry(&replay, &node, report).map(|definition| Entry::Replay(Box::new(definition)))
+        });
+    }
+    structure::document(root, &binding::SHAPE, report);
+    document::checked(root, report, |view, report| shape::check(view, report).map(Entry::Shape))
+}
+
+/// Whether a catalog file is a replay entry.
+pub(crate) fn is_replay(root: &Node) -> bool {
+    root.entries().iter().any(|(key, _)| key.text == "replay")
+}

@@ -1,0 +1,95 @@
+//! `validate-catalog`: every entry of a catalog, checked (`bindings.md` §10).
+
+use std::fs;
+use std::path::Path;
+
+use super::Catalog;
+use crate::document::{Kind, read_bytes};
+use crate::problem::is_ok;
+use crate::render;
+
+/// Namespaces of a catalog. We read the first.
+const NAMESPACES: [&str; 5] = ["workloads", "models", "hardware", "networks", "devices"];
+
+/// What the walk has to say, and how the command ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// For standard output: a heading, a line for each good entry, a total.
+    pub out: String,
+    /// For standard error: every problem, and how many entries failed.
+    pub err: String,
+    /// 0 all good, 1 an entry failed, 2 there is nothing to validate.
+    pub exit: u8,
+}
+
+/// Validates the catalog in this folder.
+pub fn validate(root: &Path) -> Walk {
+    if !root.is_dir() {
+        let what = if root.exists() { "is not a folder" } else { "does not exist" };
+        return refused(format!("{} {what}; expected a catalog's folder", root.display()));
+    }
+    let present: Vec<&str> = NAMESPACES.into_iter().filter(|name| root.join(name).is_dir()).collect();
+    if present.is_empty() {
+        return refused(format!(
+            "{} is not a catalog; expected one of the folders [{}] in it",
+            root.display(),
+            NAMESPACES.join(" ")
+        ));
+    }
+    if !present.contains(&"workloads") {
+        return refused(format!(
+            "{} has only [{}]; we validate workloads/, and it has none",
+            root.display(),
+            present.join(" ")
+        ));
+    }
+    let catalog = Catalog::new(root);
+    match catalog.names() {
+        Err(error) => Walk {
+            out: String::new(),
+            err: format!("error: workloads/ cannot be read: {error}\n1 of 1 artifact(s) failed\n"),
+            exit: 1,
+        },
+        Ok(names) if names.is_empty() => {
+            refused(format!("{} has nothing to validate; expected workloads/*.yaml", root.display()))
+        }
+        Ok(names) => entries(root, &names),
+    }
+}
+
+fn refused(message: String) -> Walk {
+    Walk { out: String::new(), err: format!("error: {message}\n"), exit: 2 }
+}
+
+fn entries(root: &Path, names: &[String]) -> Walk {
+    let mut walk = Walk { out: "workloads\n".to_owned(), err: String::new(), exit: 0 };
+    let mut failed = 0;
+    for name in names {
+        let file = root.join("workloads").join(format!("{name}.yaml"));
+        let good = match fs::read(&file) {
+            Err(error) => {
+                walk.err.push_str(&format!("{name}: error: cannot be read: {error}\n"));
+                false
+            }
+            Ok(bytes) => {
+                let (_, problems) = read_bytes(&bytes, Some(Kind::Catalog));
+                for problem in &problems {
+                    walk.err.push_str(&format!("{name}: {}\n", render::line(problem)));
+                }
+                is_ok(&problems)
+            }
+        };
+        if good {
+            walk.out.push_str(&format!("  {name}: ok\n"));
+        } else {
+            failed += 1;
+        }
+    }
+    let total = names.len();
+    if failed > 0 {
+        walk.err.push_str(&format!("{failed} of {total} artifact(s) failed\n"));
+        walk.exit = 1;
+    }
+    walk.out.push_str(&format!("{} of {total} artifact(s) valid\n", total - failed));
+    walk
+}
