@@ -1,0 +1,7 @@
+//! Tests of `wire`: the event splitter against another one and at every cut, the answer cases as data, real answers of a vLLM server.
+
+mod faults;
+mod overflow;
+mod real;
+mod sse;
+mod usage;
