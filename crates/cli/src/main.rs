@@ -1,2 +1,32 @@
-//! The binary `turnmill`.
-fn main() {}
+//! The program `turnmill`: arguments, a command, an exit code.
+//!
+//! Only this crate prints. Each command is a file of [`commands`]; what several of them need stands beside it.
+
+mod args;
+mod commands;
+mod exit;
+mod output;
+mod render;
+mod workload;
+
+use clap::Parser;
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, all else is wrong usage; clap prints each where it belongs.
+            let exit = if error.use_stderr() { Exit::Refused } else { Exit::Done };
+            return error.print().map_or(Exit::Refused, |()| exit).into();
+        }
+    };
+    match commands::run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            output::say(&format!("error: {error:#}"));
+            Exit::Refused.into()
+        }
+    }
+}

@@ -6,7 +6,9 @@ mod scenario;
 mod server;
 
 pub(crate) use run::{DemoArgs, RunArgs, SendArgs};
-pub(crate) use scenario::{PlanArgs, PromptArgs, ScenarioArgs, ServiceArgs, SimulateArgs};
+pub(crate) use scenario::{
+    DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs, SimulateArgs,
+};
 pub(crate) use server::SimArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -49,8 +51,12 @@ pub(crate) enum Command {
     Corpus(CorpusCommand),
     /// Rebuild and print the summary of a run from its folder.
     Report(ReportArgs),
-    /// Check scenario documents; exit 1 when one is invalid.
+    /// Check documents; exit 1 when one is invalid.
     Validate(ValidateArgs),
+    /// Check every entry of a catalog.
+    ValidateCatalog(ValidateCatalogArgs),
+    /// Print the effective document, each value with its origin.
+    Resolve(ResolveArgs),
     /// Run the simulated server alone.
     Sim(SimArgs),
     /// Print a completion script for a shell.
@@ -152,7 +158,52 @@ pub(crate) struct ValidateArgs {
     /// Documents to check.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
+    /// The catalog that references are followed in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) catalog: Option<PathBuf>,
+    /// What the documents are; told apart by their content when not given.
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<KindName>,
     /// How problems are printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// Kinds of document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindName {
+    /// A scenario, or a binding alone.
+    Scenario,
+    /// A file of a catalog's `workloads/`.
+    Catalog,
+    /// Sweeper traffic.
+    Sweeper,
+}
+
+impl From<KindName> for spec::Kind {
+    fn from(name: KindName) -> Self {
+        match name {
+            KindName::Scenario => Self::Scenario,
+            KindName::Catalog => Self::Catalog,
+            KindName::Sweeper => Self::Sweeper,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateCatalogArgs {
+    /// The catalog's root folder.
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResolveArgs {
+    /// The document.
+    pub(crate) file: PathBuf,
+    /// The catalog that references are followed in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) catalog: Option<PathBuf>,
+    /// How the effective document is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }

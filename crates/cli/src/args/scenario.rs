@@ -9,6 +9,9 @@ use std::path::PathBuf;
 pub(crate) struct ScenarioArgs {
     /// The scenario document.
     pub(crate) scenario: PathBuf,
+    /// The catalog that a reference to a replay entry is followed in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) catalog: Option<PathBuf>,
     /// A local copy of the corpus; its digest must be the one that the scenario states.
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: Option<PathBuf>,

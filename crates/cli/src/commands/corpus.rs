@@ -1,0 +1,61 @@
+//! `corpus`: fetch, verify, dump.
+
+use crate::args::{CorpusCommand, DumpArgs, Format, VerifyArgs};
+use crate::exit::Exit;
+use crate::output;
+use corpus::dump::{self, DumpOptions, Layout};
+use corpus::{Corpus, LoadOptions};
+use serde_json::json;
+
+pub(crate) fn run(command: &CorpusCommand) -> anyhow::Result<Exit> {
+    match command {
+        CorpusCommand::Fetch(_) => todo!(),
+        CorpusCommand::Verify(args) => verify(args),
+        CorpusCommand::Dump(args) => dump(args),
+    }
+}
+
+fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
+    let corpus = Corpus::load(&args.file, args.sha256.as_deref(), &LoadOptions::default(), None)?;
+    let warnings: Vec<String> = corpus.warnings.iter().map(ToString::to_string).collect();
+    match args.format {
+        Format::Text => {
+            for warning in &warnings {
+                output::say(&format!("warning: {warning}"));
+            }
+            output::data(&format!(
+                "{}: {} traces, {} bytes, largest request {} tokens\nsha256 {}\n",
+                args.file.display(),
+                corpus.traces.len(),
+                corpus.bytes,
+                corpus.selection.largest,
+                corpus.sha256
+            ))?;
+        }
+        Format::Json => output::json(&json!({
+            "file": args.file.display().to_string(),
+            "sha256": corpus.sha256,
+            "bytes": corpus.bytes,
+            "traces": corpus.traces.len(),
+            "largest_request_tokens": corpus.selection.largest,
+            "warnings": warnings,
+        }))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn dump(args: &DumpArgs) -> anyhow::Result<Exit> {
+    let mut load = LoadOptions::default();
+    load.reconstruct.trace_idle_gap_cap_s = args.trace_idle_gap_cap_seconds;
+    load.reconstruct.split_flattened_agents = !args.no_split;
+    let corpus = Corpus::load(&args.file, None, &load, None)?;
+    for warning in &corpus.warnings {
+        output::say(&format!("warning: {}: {warning}", args.file.display()));
+    }
+    let layout = if args.together { Layout::Together } else { Layout::Each };
+    let options = DumpOptions { seed: args.seed, models: args.models.clone(), layout };
+    output::with_stdout(|out| {
+        if args.digests { dump::digests(&corpus.traces, &options, out) } else { dump::dump(&corpus.traces, &options, out) }
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,99 @@
+//! `validate`, `validate-catalog`, `resolve`: documents alone.
+
+use crate::args::{Format, ResolveArgs, ValidateArgs, ValidateCatalogArgs};
+use crate::exit::Exit;
+use crate::output;
+use anyhow::{Context, bail};
+use spec::catalog::Catalog;
+use spec::render::Source;
+use spec::{Document, Kind, Problem};
+use std::path::Path;
+
+/// A document that was read, as far as it could be.
+struct Read {
+    name: String,
+    text: String,
+    document: Option<Document>,
+    problems: Vec<Problem>,
+}
+
+fn read(path: &Path, kind: Option<Kind>, catalog: Option<&Catalog>) -> anyhow::Result<Read> {
+    let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let (document, mut problems) = spec::read_bytes(&bytes, kind);
+    if let (Some(Document::Scenario(scenario)), Some(_), true) = (&document, catalog, spec::problem::is_ok(&problems)) {
+        problems.extend(spec::catalog::resolve(scenario, catalog).1);
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Read { name: path.display().to_string(), text, document, problems })
+}
+
+pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<Exit> {
+    let catalog = args.catalog.clone().map(Catalog::new);
+    let kind = args.kind.map(Kind::from);
+    let read: Vec<Read> =
+        args.files.iter().map(|file| read(file, kind, catalog.as_ref())).collect::<anyhow::Result<_>>()?;
+    let ok = read.iter().all(|one| spec::problem::is_ok(&one.problems));
+    match args.format {
+        Format::Json => {
+            let files: Vec<(&str, &[Problem])> = read.iter().map(|one| (one.name.as_str(), one.problems.as_slice())).collect();
+            output::json(&spec::render::to_json(files))?;
+        }
+        Format::Text => {
+            for one in &read {
+                let source = Source { file: &one.name, text: &one.text };
+                if !one.problems.is_empty() {
+                    output::say(&spec::render::text(&one.problems, source, output::colours_on_stderr()));
+                }
+                if spec::problem::is_ok(&one.problems) {
+                    output::data(&format!("{}: ok\n", one.name))?;
+                }
+            }
+        }
+    }
+    Ok(if ok { Exit::Done } else { Exit::Invalid })
+}
+
+pub(crate) fn validate_catalog(args: &ValidateCatalogArgs) -> anyhow::Result<Exit> {
+    let walk = spec::catalog::validate(&args.root);
+    output::data(&walk.out)?;
+    if !walk.err.is_empty() {
+        output::say(&walk.err);
+    }
+    Ok(match walk.exit {
+        0 => Exit::Done,
+        1 => Exit::Invalid,
+        _ => Exit::Refused,
+    })
+}
+
+pub(crate) fn resolve(args: &ResolveArgs) -> anyhow::Result<Exit> {
+    let catalog = args.catalog.clone().map(Catalog::new);
+    let read = read(&args.file, None, None)?;
+    let mut problems = read.problems;
+    let mut printed = None;
+    if spec::problem::is_ok(&problems) {
+        match &read.document {
+            Some(Document::Scenario(scenario)) => {
+                let (resolved, more) = spec::catalog::resolve(scenario, catalog.as_ref());
+                problems.extend(more);
+                printed = resolved.map(|resolved| (resolved.to_yaml(), resolved.to_json()));
+            }
+            Some(Document::Catalog(_)) => bail!(
+                "{}: a catalog entry has no effective form of its own; resolve a scenario that refers to it",
+                args.file.display()
+            ),
+            Some(Document::Sweeper(sweeper)) => printed = Some((sweeper.to_yaml(), sweeper.to_json())),
+            None => {}
+        }
+    }
+    if !problems.is_empty() {
+        let source = Source { file: &read.name, text: &read.text };
+        output::say(&spec::render::text(&problems, source, output::colours_on_stderr()));
+    }
+    let Some((yaml, json)) = printed.filter(|_| spec::problem::is_ok(&problems)) else { return Ok(Exit::Invalid) };
+    match args.format {
+        Format::Text => output::data(&yaml)?,
+        Format::Json => output::json(&json)?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,23 @@
+//! `plan`: what a scenario's lanes start with, without a server.
+
+use crate::args::{Format, PlanArgs};
+use crate::exit::Exit;
+use crate::render;
+use crate::workload::{self, Read};
+use crate::output;
+use replay::Plan;
+
+pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
+    let Read::Scenario(scenario) = workload::read(&args.scenario)? else { return Ok(Exit::Invalid) };
+    let limit = workload::context_limit(&args.scenario, &scenario.replay, None)?;
+    let file = workload::corpus_file(&args.scenario, &scenario.replay)?;
+    let corpus = workload::load(&file, &scenario.replay, limit)?;
+    let settings = workload::settings(&args.scenario, &scenario.replay);
+    let traces = workload::shared(corpus.traces);
+    let plan = Plan::draw(&traces, &settings)?;
+    match args.format {
+        Format::Text => output::data(&render::plan::text(&plan, &traces, &settings))?,
+        Format::Json => output::json(&render::plan::json(&plan, &traces, &settings))?,
+    }
+    Ok(Exit::Done)
+}

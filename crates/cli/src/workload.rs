@@ -1,0 +1,165 @@
+//! From a scenario file and options to what a run replays: the checked scenario, the corpus, the settings.
+
+use crate::args::{DialectName, PrimerFailure, SamplingName, ScenarioArgs};
+use crate::output;
+use anyhow::{Context, anyhow, bail};
+use corpus::{Corpus, LoadOptions};
+use replay::{Dialect, OnPrimerFailure, Sampling, Settings};
+use spec::catalog::{Catalog, Resolved, Traffic};
+use spec::replay::{MaxContextLength, Warmup};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tree::Trace;
+
+/// Hex digits of a benchmark id that we draw.
+const BENCHMARK_ID_DIGITS: usize = 12;
+
+/// A scenario that can be replayed.
+pub(crate) struct Scenario {
+    /// The document and what its references led to.
+    pub(crate) resolved: Resolved,
+    /// Its replay arm.
+    pub(crate) replay: spec::Replay,
+    /// Locks that `--override-locks` lets it break, one line each.
+    pub(crate) broken_locks: Vec<String>,
+    /// SHA-256 of the document's bytes.
+    pub(crate) sha256: String,
+}
+
+/// What came of reading a scenario.
+pub(crate) enum Read {
+    /// It can be replayed.
+    Scenario(Box<Scenario>),
+    /// Its problems have been shown.
+    Invalid,
+}
+
+/// Reads and checks a scenario, shows its problems, and follows its references.
+pub(crate) fn read(args: &ScenarioArgs) -> anyhow::Result<Read> {
+    let path = &args.scenario;
+    let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let (document, mut problems) = spec::read_bytes(&bytes, Some(spec::Kind::Scenario));
+    let mut resolved = None;
+    if let Some(spec::Document::Scenario(scenario)) = &document {
+        let catalog = args.catalog.clone().map(Catalog::new);
+        let (found, more) = spec::catalog::resolve(scenario, catalog.as_ref());
+        resolved = found;
+        problems.extend(more);
+    }
+    if !problems.is_empty() {
+        let source = spec::render::Source { file: &path.display().to_string(), text: &String::from_utf8_lossy(&bytes) };
+        output::say(&spec::render::text(&problems, source, output::colours_on_stderr()));
+    }
+    let broken_locks: Vec<String> =
+        problems.iter().filter(|problem| problem.is_error()).map(spec::Problem::title).collect();
+    let Some(resolved) = resolved else { return Ok(Read::Invalid) };
+    if !broken_locks.is_empty() && !args.override_locks {
+        output::say("hint: --override-locks lets these locks be broken for a trial; the run is then not valid for submission");
+        return Ok(Read::Invalid);
+    }
+    let replay = match &resolved.traffic {
+        Some(Traffic::Replay(replay)) => (**replay).clone(),
+        Some(Traffic::Shape { .. }) => bail!("{}: a shape cannot be run yet; only `replay` can", path.display()),
+        Some(Traffic::Trace(_)) => bail!("{}: a trace cannot be run yet; only `replay` can", path.display()),
+        None => bail!("{}: has no `workload`, so there is nothing to send", path.display()),
+    };
+    if replay.warmup != Warmup::Synthesized {
+        bail!("{}: only the `synthesized` warm-up can be run yet", path.display());
+    }
+    if replay.trace_idle_gap_cap_s.is_some() {
+        bail!(
+            "{}: `trace_idle_gap_cap_s` belongs to the dialect agentx-1.0, which cannot be run yet; {} has no such cap",
+            path.display(),
+            Dialect::Aiperf0120.name()
+        );
+    }
+    let sha256 = corpus::verify::scan(bytes.as_slice(), |_| {})?.sha256;
+    Ok(Read::Scenario(Box::new(Scenario { resolved, replay, broken_locks, sha256 })))
+}
+
+/// The replay's settings for the state machine.
+pub(crate) fn settings(args: &ScenarioArgs, replay: &spec::Replay) -> Settings {
+    Settings {
+        dialect: match args.dialect {
+            DialectName::Aiperf0120 => Dialect::Aiperf0120,
+        },
+        concurrency: replay.concurrency,
+        seed: replay.random_seed,
+        benchmark_id: args.benchmark_id.clone().unwrap_or_else(random_benchmark_id),
+        min_ratio: replay.trajectory_start.min_ratio,
+        max_ratio: replay.trajectory_start.max_ratio,
+        sampling: match args.sampling {
+            SamplingName::Sequential => Sampling::Sequential,
+            SamplingName::Shuffle => Sampling::Shuffle,
+            SamplingName::Random => Sampling::Random,
+        },
+        duration_s: replay.benchmark_duration_s,
+        grace_s: replay.grace_period_s,
+        system_idle_gap_cap_s: replay.system_idle_gap_cap_s,
+        burst_phase_starts: args.burst_phase_starts,
+        request_cap: args.request_cap,
+        on_primer_failure: match args.on_primer_failure {
+            PrimerFailure::Abort => OnPrimerFailure::Abort,
+            PrimerFailure::Continue => OnPrimerFailure::Continue,
+        },
+    }
+}
+
+fn random_benchmark_id() -> String {
+    let mut id = uuid::Uuid::new_v4().simple().to_string();
+    id.truncate(BENCHMARK_ID_DIGITS);
+    id
+}
+
+/// The context filter in tokens. `served` is what the server says of its model; `--max-model-len` wins over it.
+pub(crate) fn context_limit(
+    args: &ScenarioArgs,
+    replay: &spec::Replay,
+    served: Option<u64>,
+) -> anyhow::Result<Option<u64>> {
+    match replay.max_context_length {
+        None => Ok(None),
+        Some(MaxContextLength::Tokens(tokens)) => Ok(Some(tokens)),
+        Some(MaxContextLength::ModelLimit) => args.max_model_len.or(served).map(Some).ok_or_else(|| {
+            anyhow!(
+                "workload.replay.max_context_length: max_model_len is the server's context length, and nothing says what \
+                 that is; state it with --max-model-len TOKENS"
+            )
+        }),
+    }
+}
+
+/// Where the corpus is: `--corpus`, else the hub's cache, filled from the hub if need be.
+pub(crate) fn corpus_file(args: &ScenarioArgs, replay: &spec::Replay) -> anyhow::Result<PathBuf> {
+    match &args.corpus {
+        Some(file) => Ok(file.clone()),
+        None => bail!("no corpus: state --corpus FILE, a copy of {} in {}", replay.corpus.file, replay.corpus.repository),
+    }
+}
+
+/// Loads the scenario's corpus from `file`; the digest must be the stated one.
+pub(crate) fn load(file: &Path, replay: &spec::Replay, limit: Option<u64>) -> anyhow::Result<Corpus> {
+    let mut options = LoadOptions::default();
+    options.selection.max_context_length = limit;
+    options.reconstruct.split_flattened_agents = replay.split_flattened_agents;
+    let corpus = Corpus::load(file, Some(&replay.corpus.sha256), &options, None)?;
+    if corpus.traces.is_empty() {
+        let found = corpus.selection;
+        bail!(
+            "{}: none of the {} traces is left: each needs more than the context limit of {} tokens (largest: {})",
+            file.display(),
+            found.scanned,
+            limit.unwrap_or_default(),
+            found.largest
+        );
+    }
+    for warning in &corpus.warnings {
+        output::say(&format!("warning: {}: {warning}", file.display()));
+    }
+    Ok(corpus)
+}
+
+/// The traces as the state machine shares them.
+pub(crate) fn shared(traces: Vec<Trace>) -> Arc<[Arc<Trace>]> {
+    traces.into_iter().map(Arc::new).collect()
+}
