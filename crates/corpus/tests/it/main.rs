@@ -1,0 +1,3 @@
+//! Integration tests of the corpus crate: one module a subject.
+
+mod fetch;
