@@ -21,9 +21,8 @@ pub(crate) const SHA256: &str = "da616f34d3a309747a292c5c97b21145a165dc494fdeb14
 /// What the hub holds: 5,000 numbered lines, 55,000 bytes.
 pub(crate) fn content() -> Vec<u8> {
     (0..5_000)
-        .map(|line| format!("{{\"n\":{line:04}}}\n"))
-        .collect::<String>()
-        .into_bytes()
+        .flat_map(|line| format!("{{\"n\":{line:04}}}\n").into_bytes())
+        .collect()
 }
 
 /// A cache folder and what was seen of the fetches into it.
@@ -111,7 +110,6 @@ impl Stage {
     pub(crate) fn finished(&self) -> Vec<String> {
         let mut files = Vec::new();
         list(self.folder.path(), self.folder.path(), &mut files);
-        files.retain(|name| !name.ends_with(".incomplete") && !name.ends_with(".lock"));
         files.sort();
         files
     }
@@ -127,7 +125,10 @@ fn list(root: &Path, folder: &Path, files: &mut Vec<String>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             list(root, &path, files);
-        } else {
+        } else if path
+            .extension()
+            .is_none_or(|ending| ending != "incomplete" && ending != "lock")
+        {
             files.push(path.strip_prefix(root).unwrap().display().to_string());
         }
     }
