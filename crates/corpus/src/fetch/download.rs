@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 use super::cache::Place;
 use super::digest::is_sha256;
 use super::hub::Hub;
-use super::limits::{FRESH_STARTS_MAX, PROGRESS_BYTES};
+use super::limits::FRESH_STARTS_MAX;
 use super::partial::Partial;
 use super::request::{Answer, Part, Stated, ask};
 use super::{FetchError, Fetched, Progress, Wanted, digest};
@@ -24,13 +24,15 @@ pub(super) async fn download(
 ) -> Result<Fetched, FetchError> {
     let mut transfer = Transfer::begin(place, wanted, progress).await?;
     let mut failures = 0;
+    let mut reached = transfer.offset();
     loop {
-        let before = transfer.received;
         let error = match transfer.attempt(hub, place, wanted, revision, progress).await {
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        if transfer.received - before >= PROGRESS_BYTES {
+        // Only what goes beyond all earlier attempts is progress: a hub may send the same beginning over and over.
+        if transfer.offset() >= reached + hub.limits().progress_bytes {
+            reached = transfer.offset();
             failures = 0;
         }
         failures += 1;
@@ -39,15 +41,14 @@ pub(super) async fn download(
             return Err(not_found(wanted));
         }
         let passing = error.may_pass(transfer.received > 0) || transfer.starts_afresh(&error);
-        if !passing || failures > hub.limits().failures_max {
+        if !passing {
             transfer.leave_no_empty_file();
-            return Err(match failures {
-                1 => error,
-                _ => FetchError::GivenUp {
-                    failures,
-                    last: Box::new(error),
-                },
-            });
+            return Err(error);
+        }
+        if failures > hub.limits().failures_max {
+            transfer.leave_no_empty_file();
+            let last = Box::new(error);
+            return Err(FetchError::GivenUp { failures, last });
         }
         let pause = hub.limits().pause_after(failures, error.retry_after());
         progress(Progress::Retrying {

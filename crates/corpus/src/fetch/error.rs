@@ -163,6 +163,12 @@ pub enum FetchError {
         /// The answer's `Content-Encoding`.
         encoding: String,
     },
+    /// A page for people in place of the file: a login, a portal, a hub's front.
+    #[error("{url} sent a web page, not a file")]
+    WebPage {
+        /// What was asked for.
+        url: String,
+    },
     /// The content does not end.
     #[error("{url} has more than {limit} bytes")]
     TooLong {
@@ -266,7 +272,7 @@ impl FetchError {
             Self::NoCacheFolder => Some("state a folder in HF_HUB_CACHE or HF_HOME"),
             Self::TokenUnusable => Some("HF_TOKEN or the token file holds more than the token"),
             Self::Offline { .. } => Some("unset HF_HUB_OFFLINE, or give a local copy with --corpus"),
-            Self::Connect { .. } | Self::NoAnswer { .. } => {
+            Self::Connect { .. } | Self::NoAnswer { .. } | Self::WebPage { .. } => {
                 Some("name a mirror in HF_ENDPOINT, or give a local copy with --corpus")
             }
             Self::Tls { .. } | Self::Client { .. } => {

@@ -17,6 +17,8 @@ pub struct Limits {
     pub pace_bytes: u64,
     /// How many attempts in a row may fail before the fetch does.
     pub failures_max: u32,
+    /// An attempt that came this much further than any before it ends a row of failures: a long download may break often.
+    pub progress_bytes: u64,
     /// The pause after the first failure; it doubles with every further one, up to `pause_max`.
     pub pause: Duration,
     /// The longest pause, also where the hub asks for a longer one.
@@ -34,6 +36,7 @@ impl Limits {
         pace_window: Duration::from_secs(120),
         pace_bytes: 64 * 1024,
         failures_max: 5,
+        progress_bytes: 1 << 20,
         pause: Duration::from_secs(1),
         pause_max: Duration::from_secs(30),
         bytes_max: 64 << 30,
@@ -51,9 +54,6 @@ impl Default for Limits {
         Self::DEFAULT
     }
 }
-
-/// An attempt that brought at least this much ends a row of failures: a long download may break often.
-pub(super) const PROGRESS_BYTES: u64 = 1 << 20;
 
 /// Redirects followed for one request.
 pub(super) const REDIRECTS_MAX: usize = 5;

@@ -7,7 +7,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use reqwest::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, LOCATION, RANGE, RETRY_AFTER,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LOCATION,
+    RANGE, RETRY_AFTER,
 };
 use reqwest::{Response, StatusCode, Url};
 
@@ -155,6 +156,9 @@ fn answer(
             url: shown(url),
             encoding: hub.repeatable(&encoding),
         });
+    }
+    if text(headers, &CONTENT_TYPE).is_some_and(|kind| kind.to_ascii_lowercase().starts_with("text/html")) {
+        return Err(FetchError::WebPage { url: shown(url) });
     }
     Ok(Answer {
         total: total.or(stated.size),

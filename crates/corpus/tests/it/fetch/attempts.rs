@@ -380,3 +380,59 @@ async fn content_with_another_digest_is_not_kept() {
     }
     assert_eq!(hub.seen().len(), 2, "a lie is not asked for twice");
 }
+
+#[tokio::test]
+async fn a_lie_after_a_resumption_is_asked_for_once_more_and_not_kept() {
+    let hub = LoopbackHub::start(|_, seen| match seen.offset() {
+        None => vec![answer("200 OK", &HUB, &lie())],
+        Some(start) => {
+            let range = format!("bytes {start}-54999/55000");
+            let headers = [HUB[0], ("Content-Range", range.as_str())];
+            vec![answer("206 Partial Content", &headers, &lie()[start..])]
+        }
+    })
+    .await;
+    let stage = Stage::new();
+    stage.put(&format!("blobs/{SHA256}.incomplete"), &content()[..30_000]);
+    let error = stage.fails(&hub.url, &wanted()).await;
+    assert!(matches!(error, FetchError::Digest { .. }), "{error}");
+    assert_eq!(offsets(&hub), [Some(30_000), None]);
+    assert_eq!(stage.unfinished(), None);
+}
+
+#[tokio::test]
+async fn a_transfer_that_breaks_often_but_moves_on_is_not_given_up() {
+    let hub = LoopbackHub::start(|_, seen| {
+        let start = seen.offset().unwrap_or(0);
+        let end = content().len().min(start + 6_000);
+        let range = format!("bytes {start}-54999/55000");
+        let mut bytes = match start {
+            0 => head("200 OK", &HUB, 55_000),
+            _ => head(
+                "206 Partial Content",
+                &[HUB[0], ("Content-Range", &range)],
+                55_000 - start,
+            ),
+        };
+        bytes.extend_from_slice(&content()[start..end]);
+        vec![Step::Send(bytes)]
+    })
+    .await;
+    let mut stage = Stage::new();
+    stage.limits.progress_bytes = 5_000;
+    stage.fetch(&hub.url, &wanted()).await.0.unwrap();
+    assert_eq!(hub.seen().len(), 10);
+}
+
+#[tokio::test]
+async fn the_same_beginning_over_and_over_is_no_progress() {
+    let hub = LoopbackHub::start(|_, _| cut(20_000)).await;
+    let mut stage = Stage::new();
+    stage.limits.progress_bytes = 5_000;
+    let error = stage.fails(&hub.url, &wanted()).await;
+    assert!(
+        matches!(error, FetchError::GivenUp { failures: 4, .. }),
+        "{error}"
+    );
+    assert_eq!(hub.seen().len(), 4);
+}

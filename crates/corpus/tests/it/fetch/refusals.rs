@@ -10,7 +10,9 @@ use super::stage::{COMMIT, SHA256, Stage, TOKEN, content, resolve, wanted};
 #[tokio::test]
 async fn a_hub_that_never_answers_is_given_up_after_the_stated_time() {
     let hub = LoopbackHub::start(|_, _| vec![Step::Hang]).await;
-    let error = Stage::new().fails(&hub.url, &wanted()).await;
+    let mut stage = Stage::new();
+    stage.limits.first_byte = Duration::from_millis(300);
+    let error = stage.fails(&hub.url, &wanted()).await;
     let FetchError::NoAnswer { after, url } = &error else {
         panic!("{error}")
     };
@@ -139,6 +141,24 @@ async fn packed_content_and_unasked_parts_are_refused() {
         matches!(error, FetchError::WrongRange { asked: 0, .. }),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_web_page_is_not_taken_for_the_file() {
+    let hub = LoopbackHub::start(|_, _| {
+        vec![answer(
+            "200 OK",
+            &[("Content-Type", "text/html; charset=utf-8")],
+            b"<html>log in",
+        )]
+    })
+    .await;
+    let unknown = Wanted {
+        sha256: None,
+        ..wanted()
+    };
+    let error = Stage::new().fails(&hub.url, &unknown).await;
+    assert!(matches!(error, FetchError::WebPage { .. }), "{error}");
 }
 
 #[tokio::test]
