@@ -1,19 +1,24 @@
-//! Recorded corpora: verified, read, selected and reconstructed into session trees.
+//! Recorded corpora: fetched, verified, read, selected and reconstructed into session trees; and prompts made of them.
 //!
-//! A [`Corpus`] is loaded from one local file. [`verify`] hashes it before anything is parsed; [`formats`] turn the
-//! bytes of a row into a checked row; [`select`] keeps the traces that fit; [`reconstruct`] makes session trees of them;
-//! [`dump`] writes those trees down for comparison.
+//! [`pin`] names the corpora that are known, [`fetch`] brings one from a Hugging Face dataset repository, [`synth`] makes
+//! a small one of our own. A [`Corpus`] is loaded from one local file: [`verify`] hashes it before anything is parsed,
+//! [`formats`] turn the bytes of a row into a checked row, [`select`] keeps the traces that fit, [`reconstruct`] makes
+//! session trees of them, [`dump`] writes those trees down for comparison.
 //!
-//! Never parses a file whose digest has not matched, and never holds prompt text of a whole corpus in memory.
+//! Never parses a file whose digest has not matched, never opens a socket while a run is on, and never holds prompt text of
+//! a whole corpus in memory.
 
 pub mod draws;
 pub mod dump;
 mod error;
+pub mod fetch;
 pub mod formats;
 mod load;
+pub mod pin;
 pub mod reconstruct;
 mod rows;
 pub mod select;
+pub mod synth;
 pub mod verify;
 mod warning;
 

@@ -1,5 +1,9 @@
-//! The corpus side against what aiperf 0.12.0 itself made of the same rows.
+//! The corpus side against what aiperf 0.12.0 itself made of the same rows, and against hubs that behave and misbehave.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot read its vector has failed")]
 
 mod dumps;
+mod fetch;
 mod loading;
+mod synth;
 mod vectors;
