@@ -4,6 +4,7 @@
 
 mod dumps;
 mod fetch;
+mod hostile;
 mod loading;
 mod synth;
 mod vectors;
