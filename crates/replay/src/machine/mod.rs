@@ -51,6 +51,8 @@ pub enum Event {
     },
     /// The user wants to stop: nothing new is sent and requests in flight may finish; a second time cancels them.
     Interrupt,
+    /// The run cannot go on: nothing new is sent and requests in flight are cancelled.
+    Abort,
 }
 
 /// How a request ended.
@@ -152,6 +154,8 @@ pub enum RunEnd {
     Interrupted,
     /// A root's primer failed.
     PrimerFailed,
+    /// It could not go on.
+    Aborted,
 }
 
 /// A look at the run while it goes on.
@@ -243,6 +247,7 @@ impl Replay {
                 Event::Wake => self.fire_due(),
                 Event::Returned { request, outcome } => self.settle(request, outcome),
                 Event::Interrupt => self.interrupt(),
+                Event::Abort => self.give_up(RunEnd::Aborted),
             }
             self.conclude();
         }

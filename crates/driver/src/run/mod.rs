@@ -1,0 +1,342 @@
+//! The run loop: tells the state machine what happened and when, and carries out what it answers.
+//!
+//! One loop for a run. Every request is a task that ends with its record; the loop waits for the next record, the machine's
+//! next deadline, or a word from the user, whichever is first. It decides nothing.
+
+mod live;
+mod names;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use record::marks::{Mark, RunEvent, Stop};
+use record::request::{CancelCause, Outcome, Phase, RequestRecord, Stamps, Usage};
+use replay::{Action, Event, Replay, RequestKey, RunEnd, Send};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tree::Trace;
+
+use crate::cancel::{Canceller, cancellation};
+use crate::client::Client;
+use crate::clock::{Alarm, Clock, Pacing};
+use crate::prompts::{Drawing, Prompts};
+
+pub use live::{Counts, Progress};
+use live::Live;
+use names::Names;
+
+/// How often the progress is made known.
+pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// Records and marks that may wait to be written; when they do, the loop waits for the writer.
+pub const WRITE_QUEUE: usize = 8192;
+/// Traces whose blocks are drawn before a lane asks for them.
+const DRAWN_AHEAD: usize = 8;
+
+/// A run that is ready to start.
+pub struct Job {
+    /// What is sent when.
+    pub replay: Replay,
+    /// The corpus that it replays.
+    pub traces: Arc<[Arc<Trace>]>,
+    /// The bodies.
+    pub prompts: Arc<Prompts>,
+    /// The connections.
+    pub client: Arc<Client>,
+    /// The run's clock.
+    pub clock: Clock,
+    /// How wake-ups are made.
+    pub pacing: Pacing,
+}
+
+/// What the run leaves behind, in the order in which it happens.
+#[derive(Debug)]
+pub enum Written {
+    /// A request ended.
+    Record(Box<RequestRecord>),
+    /// A step of the run.
+    Mark(Mark),
+}
+
+/// Why the run ended, in a word and in a sentence (empty when there is nothing to say).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The word.
+    pub stop: Stop,
+    /// The sentence.
+    pub reason: String,
+}
+
+/// A run that could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The kernel refused a timer or a thread.
+    #[error("the system refuses what a run needs: {0}")]
+    System(#[from] io::Error),
+    /// A request's task failed: a defect of this program.
+    #[error("a request's task failed ({0}); this is a defect of turnmill")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// Carries out a run to its end.
+///
+/// `written` takes every record and mark; when its receiver is gone, nothing can be kept any more and the run is given up.
+/// A word on `interrupts` is a wish to stop (see [`Event::Interrupt`]).
+///
+/// # Errors
+/// When the system refuses what the loop needs. Everything written until then stays.
+pub async fn run(
+    job: Job,
+    written: mpsc::Sender<Written>,
+    progress: watch::Sender<Progress>,
+    mut interrupts: mpsc::Receiver<()>,
+) -> Result<Ended, RunError> {
+    let mut alarm = Alarm::new(job.clock, job.pacing)?;
+    let mut run = Run::new(job, written)?;
+    let mut ticks = tokio::time::interval(PROGRESS_EVERY);
+    run.tell(Event::Start).await;
+    while run.replay.ended().is_none() {
+        if run.replay.is_spent() && run.tasks.is_empty() {
+            run.pass_deadline().await;
+            continue;
+        }
+        let deadline_ns = run.replay.next_deadline().map(|at| run.stamp(at));
+        tokio::select! {
+            biased;
+            Some(ended) = run.tasks.join_next(), if !run.tasks.is_empty() => {
+                let (request, record) = ended?;
+                run.settle(request, record).await;
+            }
+            woken = alarm.sleep_until(deadline_ns.unwrap_or(u64::MAX)), if deadline_ns.is_some() => {
+                woken?;
+                run.tell(Event::Wake).await;
+            }
+            Some(()) = interrupts.recv() => run.tell(Event::Interrupt).await,
+            _ = ticks.tick() => {
+                progress.send_replace(run.progress());
+            }
+        }
+    }
+    progress.send_replace(run.progress());
+    Ok(run.finish().await)
+}
+
+struct Run {
+    replay: Replay,
+    traces: Arc<[Arc<Trace>]>,
+    prompts: Arc<Prompts>,
+    client: Arc<Client>,
+    clock: Clock,
+    /// The clock's stamp of the machine's instant 0.
+    origin_ns: u64,
+    names: Names,
+    tasks: JoinSet<(RequestKey, RequestRecord)>,
+    cancellers: HashMap<RequestKey, Canceller>,
+    written: mpsc::Sender<Written>,
+    drawing: Drawing,
+    /// Traces that lanes take next, in order.
+    upcoming: std::vec::IntoIter<usize>,
+    live: Live,
+    started: u64,
+    ended: Option<Ended>,
+}
+
+impl Run {
+    fn new(job: Job, written: mpsc::Sender<Written>) -> io::Result<Self> {
+        let Job { replay, traces, prompts, client, clock, .. } = job;
+        let drawing = Drawing::start(prompts.clone())?;
+        for lane in &replay.plan().lanes {
+            drawing.ask(lane.trace);
+        }
+        let mut upcoming = replay.plan().next_recycled(&traces, traces.len()).into_iter();
+        upcoming.by_ref().take(DRAWN_AHEAD).for_each(|trace| drawing.ask(trace));
+        Ok(Self {
+            replay,
+            traces,
+            prompts,
+            client,
+            origin_ns: clock.now_ns(),
+            clock,
+            names: Names::random(),
+            tasks: JoinSet::new(),
+            cancellers: HashMap::new(),
+            written,
+            drawing,
+            upcoming,
+            live: Live::default(),
+            started: 0,
+            ended: None,
+        })
+    }
+
+    fn now_s(&self) -> f64 {
+        (self.clock.now_ns() - self.origin_ns) as f64 / 1e9
+    }
+
+    /// The clock's stamp of an instant of the machine.
+    fn stamp(&self, at_s: f64) -> u64 {
+        self.origin_ns + (at_s * 1e9) as u64
+    }
+
+    async fn tell(&mut self, event: Event) {
+        self.tell_at(self.now_s(), event).await;
+    }
+
+    /// Passes the machine's next deadline without waiting for it: nothing can come of it any more.
+    async fn pass_deadline(&mut self) {
+        match self.replay.next_deadline() {
+            Some(at) => self.tell_at(at.max(self.now_s()), Event::Wake).await,
+            None => self.tell(Event::Interrupt).await,
+        }
+    }
+
+    async fn tell_at(&mut self, now_s: f64, event: Event) {
+        for action in self.replay.handle(now_s, event) {
+            match action {
+                Action::Send(send) => self.send(*send),
+                Action::CancelAll(why) => self.cancel_all(why),
+                Action::Mark(mark) => self.mark(&mark).await,
+            }
+        }
+    }
+
+    fn send(&mut self, send: Send) {
+        let (canceller, cancellation) = cancellation();
+        self.cancellers.insert(send.request, canceller);
+        self.started += 1;
+        if send.turn.conversation == 0
+            && send.turn.turn == 0
+            && let Some(trace) = self.upcoming.next()
+        {
+            self.drawing.ask(trace);
+        }
+        let record = self.describe(&send);
+        let (prompts, client) = (self.prompts.clone(), self.client.clone());
+        self.tasks.spawn(async move {
+            let body = Box::new(prompts.body(&send));
+            (send.request, client.send(record, body, cancellation).await)
+        });
+    }
+
+    /// The record of a request before anything is known of its answer.
+    fn describe(&self, send: &Send) -> RequestRecord {
+        let trace = &self.traces[send.trace];
+        let conversation = &trace.conversations[send.turn.conversation];
+        let turn = &conversation.turns[send.turn.turn];
+        RequestRecord {
+            request_id: self.names.request(send.request),
+            sequence: send.sequence,
+            phase: phase(send.phase),
+            lane: send.lane,
+            tree_pass: send.tree_pass,
+            conversation_id: conversation.id.to_string(),
+            trace_id: trace.id.to_string(),
+            session_id: self.names.session(send.stream),
+            parent_session_id: send.parent.map(|parent| self.names.session(parent)),
+            turn_index: send.turn.turn as u32,
+            turns_total: conversation.turns.len() as u32,
+            depth: conversation.depth,
+            marker: send.marker.clone(),
+            isl_planned: turn.input_tokens,
+            osl_planned: send.max_tokens_override.unwrap_or(turn.max_tokens),
+            theoretical_hit_blocks: turn.cache.hit_blocks,
+            theoretical_total_blocks: turn.cache.total_blocks,
+            body_bytes: 0,
+            response_bytes: 0,
+            stamps: Stamps { due_ns: self.stamp(send.due), ..Stamps::default() },
+            chunks: Vec::new(),
+            reasoning_chunks: 0,
+            parse_lag_max_ns: 0,
+            http_status: None,
+            finish_reason: None,
+            done_seen: false,
+            malformed_events: 0,
+            usage: Usage::default(),
+            outcome: Outcome::Ok,
+            failure_kind: None,
+            cancel_cause: None,
+            error: None,
+        }
+    }
+
+    async fn settle(&mut self, request: RequestKey, record: RequestRecord) {
+        self.cancellers.remove(&request);
+        self.live.count(&record);
+        let outcome = match record.outcome {
+            Outcome::Ok => replay::Outcome::Ok,
+            Outcome::Failed => replay::Outcome::Failed,
+            Outcome::Overflow => replay::Outcome::Overflow,
+            Outcome::Cancelled => replay::Outcome::Cancelled,
+        };
+        self.write(Written::Record(Box::new(record))).await;
+        self.tell(Event::Returned { request, outcome }).await;
+    }
+
+    async fn write(&mut self, what: Written) {
+        // A writer that has gone away cannot be told anything; the machine is, once.
+        if self.written.send(what).await.is_err() && !self.live.writer_gone {
+            self.live.writer_gone = true;
+            for action in self.replay.handle(self.now_s(), Event::Abort) {
+                if let Action::CancelAll(why) = action {
+                    self.cancel_all(why);
+                }
+            }
+        }
+    }
+
+    fn cancel_all(&mut self, why: RunEnd) {
+        let cause = match why {
+            RunEnd::Complete => CancelCause::Grace,
+            RunEnd::Interrupted => CancelCause::Interrupt,
+            RunEnd::PrimerFailed | RunEnd::Aborted => CancelCause::Abort,
+        };
+        for (_, canceller) in self.cancellers.drain() {
+            canceller.cancel(cause);
+        }
+    }
+
+    async fn mark(&mut self, mark: &replay::Mark) {
+        let (at, event) = match mark {
+            replay::Mark::PhaseStart { phase: which, at } => {
+                self.live.begin(*which);
+                (*at, RunEvent::PhaseStart(phase(*which)))
+            }
+            replay::Mark::SendingComplete { phase: which, at } => (*at, RunEvent::SendingEnd(phase(*which))),
+            replay::Mark::PhaseComplete { phase: which, at } => {
+                (*at, RunEvent::PhaseEnd { phase: phase(*which), started: self.live.started_in_phase(self.started) })
+            }
+            replay::Mark::CancelAll { .. } => return,
+            replay::Mark::End(why) => {
+                let ended = self.live.explain(*why);
+                let event = RunEvent::RunEnd { stop: ended.stop, reason: ended.reason.clone() };
+                self.ended = Some(ended);
+                (self.now_s(), event)
+            }
+        };
+        let mark = Mark { at_ns: self.stamp(at), event };
+        Box::pin(self.write(Written::Mark(mark))).await;
+    }
+
+    fn progress(&self) -> Progress {
+        self.live.progress(self.replay.standing(), self.now_s())
+    }
+
+    /// What is left in flight at a forced end is cancelled and recorded like the rest.
+    async fn finish(mut self) -> Ended {
+        self.cancel_all(self.replay.ended().unwrap_or(RunEnd::Aborted));
+        while let Some(ended) = self.tasks.join_next().await {
+            if let Ok((_, record)) = ended {
+                self.write(Written::Record(Box::new(record))).await;
+            }
+        }
+        self.ended.unwrap_or(Ended { stop: Stop::Abort, reason: String::new() })
+    }
+}
+
+fn phase(phase: replay::Phase) -> Phase {
+    match phase {
+        replay::Phase::Warmup => Phase::Warmup,
+        replay::Phase::Profiling => Phase::Profiling,
+    }
+}
