@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rng::{Python, stream};
 use tree::segments::SegmentList;
-use tree::{BLOCK_TOKENS, BlockIndex, Trace, TurnRef};
+use tree::{BlockIndex, Trace, TurnRef};
 
-use super::pool::{Pool, Window};
+use super::Pool;
 
 /// Name of the random stream that block places are drawn from, as in aiperf 0.12.0.
 const STREAM: &str = "dataset.coding_content.corpus";
@@ -29,7 +29,7 @@ impl Prompter {
     pub fn new(pool: Arc<Pool>, seed: u64) -> Self {
         Self {
             pool,
-            base: stream::child(seed, STREAM),
+            base: base_seed(seed),
         }
     }
 
@@ -60,29 +60,48 @@ impl Prompter {
         // Relaxed: the value is all there is to see, and whoever draws it draws the same one.
         match entry.load(Ordering::Relaxed) {
             NOT_DRAWN => {
-                let start = self.draw(&trace.id, trace.block_ids[block.0 as usize]);
+                let hash_id = trace.block_ids[block.0 as usize];
+                let start = block_start(self.base, &trace.id, hash_id, self.pool.tokens());
                 entry.store(start, Ordering::Relaxed);
                 start
             }
             start => start,
         }
     }
+}
 
-    /// The draw itself: below the pool's size, from a generator seeded with `"<base>:<trace id>:<hash id>"`.
-    pub fn draw(&self, trace_id: &str, hash_id: i64) -> u32 {
-        let seed = stream::be64(&format!("{}:{trace_id}:{hash_id}", self.base));
-        Python::new(seed).below(self.pool.ids().len() as u64) as u32
-    }
+/// The seed that all block places of a run with random seed `run_seed` follow from.
+pub fn base_seed(run_seed: u64) -> u64 {
+    stream::child(run_seed, STREAM)
+}
 
-    /// The `tokens` un-hashed tokens that turn `turn` of the conversation ends with; fewer when the pool is smaller.
-    pub(super) fn tail(&self, conversation_id: &str, turn: usize, tokens: u32) -> Window {
-        let size = self.pool.ids().len() as u32;
-        let label = stream::be64(&format!("{conversation_id}:turn_{turn}:partial_tail"));
-        Window {
-            start: (label % u64::from(size.saturating_sub(tokens).max(1))) as u32,
-            tokens: tokens.min(size),
-        }
+/// Position in a pool of `pool_tokens` at which the block of a hash id begins: one draw from a generator seeded with
+/// `"<base>:<trace id>:<hash id>"`. Children of a trace use its id too.
+///
+/// # Panics
+/// When the pool is empty.
+pub fn block_start(base: u64, trace_id: &str, hash_id: i64, pool_tokens: u32) -> u32 {
+    let seed = stream::be64(&format!("{base}:{trace_id}:{hash_id}"));
+    Python::new(seed).below(u64::from(pool_tokens)) as u32
+}
+
+/// The `tokens` un-hashed tokens that turn `turn` of a conversation brings, in a pool of `pool_tokens`. They do not run
+/// over the pool's end; where the pool is smaller than the tail, the whole pool is all there is.
+pub fn tail_window(conversation_id: &str, turn: usize, tokens: u32, pool_tokens: u32) -> Window {
+    let label = stream::be64(&format!("{conversation_id}:turn_{turn}:partial_tail"));
+    Window {
+        start: (label % u64::from(pool_tokens.saturating_sub(tokens).max(1))) as u32,
+        tokens: tokens.min(pool_tokens),
     }
+}
+
+/// Neighbouring tokens of a pool. A block's may run past the pool's end, where they go on at its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Position of the first in the pool.
+    pub start: u32,
+    /// How many.
+    pub tokens: u32,
 }
 
 const NOT_DRAWN: u32 = u32::MAX;
@@ -100,13 +119,5 @@ impl BlockStarts {
                 .map(|_| AtomicU32::new(NOT_DRAWN))
                 .collect(),
         )
-    }
-}
-
-/// The window of the block that begins at `start`.
-pub(super) fn block_window(start: u32) -> Window {
-    Window {
-        start,
-        tokens: BLOCK_TOKENS,
     }
 }

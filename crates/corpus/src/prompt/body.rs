@@ -9,10 +9,8 @@ use bytes::{Bytes, BytesMut};
 use tree::segments::{Role, Segment, SegmentList};
 use tree::{BLOCK_TOKENS, Conversation, InputKind, Trace, TurnRef};
 
-use super::blocks::block_window;
 use super::escaped::{Held, Length, Sink, escape};
-use super::pool::Window;
-use super::{BlockStarts, Envelope, Pool, Prompter};
+use super::{BlockStarts, Envelope, Pool, Prompter, Window, tail_window};
 
 /// Most bytes that [`RequestBody::next_chunk`] gives at once.
 pub const CHUNK_BYTES: usize = 64 * 1024;
@@ -92,7 +90,7 @@ impl Prompter {
             };
             let tail = segment
                 .tail
-                .map(|tail| self.tail(&conversation.id, tail.turn, tail.tokens));
+                .map(|tail| tail_window(&conversation.id, tail.turn, tail.tokens, self.pool().tokens()));
             let message = Message {
                 shape,
                 first_block,
@@ -145,7 +143,10 @@ impl Message {
     /// The window with this number; a tail is cut into windows so that a step never puts much at once.
     fn window(&self, number: usize, blocks: &[u32]) -> Window {
         match number.checked_sub(self.blocks) {
-            None => block_window(blocks[self.first_block + number]),
+            None => Window {
+                start: blocks[self.first_block + number],
+                tokens: BLOCK_TOKENS,
+            },
             Some(past) => {
                 let tail = self.tail.expect("windows past the blocks are the tail's");
                 let done = past as u32 * BLOCK_TOKENS;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tree::BLOCK_TOKENS;
 
 use super::escaped::{EscapedTokens, Held, MAX_ESCAPED_BYTES, Sink, escape};
-use super::{PromptError, Tokenizer, default_pool, sha256_hex};
+use super::{PromptError, Tokenizer, Window, default_pool, sha256_hex};
 
 /// Largest pool, as a file and as escaped text.
 pub const MAX_POOL_BYTES: u64 = MAX_ESCAPED_BYTES;
@@ -107,6 +107,11 @@ impl Pool {
         &self.ids
     }
 
+    /// How many tokens it has; fits, since each takes a byte at least of [`MAX_POOL_BYTES`].
+    pub fn tokens(&self) -> u32 {
+        self.ids.len() as u32
+    }
+
     /// SHA-256, in hex, of the file (or text) that the pool was made from.
     pub fn sha256(&self) -> &str {
         &self.sha256
@@ -154,13 +159,4 @@ impl Pool {
 
 fn token_bytes(tokenizer: &Tokenizer, id: u32) -> std::borrow::Cow<'static, [u8]> {
     tokenizer.bytes(id).unwrap_or_default()
-}
-
-/// Neighbouring tokens of a pool; at most [`WRAP_TOKENS`] of them past its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
-    /// Position of the first in the pool.
-    pub(super) start: u32,
-    /// How many.
-    pub(super) tokens: u32,
 }

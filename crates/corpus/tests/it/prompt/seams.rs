@@ -1,0 +1,173 @@
+//! Text of spans against its plain definition: concatenate the bytes of a message's tokens, read them as UTF-8 with U+FFFD
+//! for what is none, write them as a JSON string.
+
+use std::fmt::Write;
+
+use corpus::prompt::{Prompter, base_seed, block_start, tail_window};
+use proptest::prelude::*;
+use serde_json::Value;
+use tree::{HeadRole, PromptStep};
+
+use super::{block_indices, body_of, collect, pool_of, trace_of};
+
+const SEED: u64 = 42;
+
+/// One user message of `blocks` blocks and `tail` tokens from a pool with this text: as sent, and by definition.
+fn both(pool: &[u8], blocks: u32, tail: u32) -> (String, String) {
+    let trace = trace_of(vec![PromptStep {
+        keep_blocks: 0,
+        new_blocks: block_indices(0..blocks),
+        head_blocks: 0,
+        head_role: HeadRole::System,
+        tail_tokens: tail,
+    }]);
+    let body = body_of(&Prompter::new(pool_of(pool), SEED), &trace, 0, None);
+    let sent = String::from_utf8(collect(body)).expect("a body is UTF-8");
+
+    let size = pool.len() as u32;
+    let mut bytes = Vec::new();
+    for id in 1..=i64::from(blocks) {
+        let start = block_start(base_seed(SEED), "t", id, size) as usize;
+        bytes.extend(pool.iter().cycle().skip(start).take(64));
+    }
+    let window = tail_window("t", 0, tail, size);
+    let start = window.start as usize;
+    bytes.extend_from_slice(&pool[start..start + window.tokens as usize]);
+    let text = Value::from(String::from_utf8_lossy(&bytes)).to_string();
+    let defined = format!(
+        r#"{{"messages":[{{"role":"user","content":{text}}}],"model":"m0","stream":true,"max_completion_tokens":1}}"#
+    );
+    (sent, defined)
+}
+
+/// Bytes in which characters of all lengths, their parts and what needs escaping are frequent.
+fn pool_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        4 => "[✓✗—aé漢😀\"\\\\\n\t]{1,8}".prop_map(String::into_bytes),
+        1 => prop::collection::vec(0_u8..0x20, 1..3),
+        1 => prop::collection::vec(0x80_u8.., 1..6),
+        1 => Just("😀".as_bytes()[..3].to_vec()),
+        1 => Just("—".as_bytes()[..2].to_vec()),
+    ];
+    prop::collection::vec(piece, 40..120).prop_map(|pieces| {
+        let mut bytes = pieces.concat();
+        bytes.resize(bytes.len().max(64), b'.');
+        bytes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_span_has_the_text_of_its_bytes(pool in pool_bytes(), blocks in 0_u32..40, tail in 0_u32..300) {
+        let (sent, defined) = both(&pool, blocks, tail);
+        prop_assert_eq!(sent, defined);
+    }
+}
+
+#[test]
+fn cut_characters_read_as_python_reads_them() {
+    // Printed by `bytes.decode("utf-8", "replace")` of CPython 3.11: each pool is one tail of 64 bytes.
+    for (bytes, text) in [
+        (&b"\xe2\x9c"[..], "\u{fffd}"),
+        (b"\xe2\x28", "\u{fffd}("),
+        (b"\xf0\x9f\x98", "\u{fffd}"),
+        (b"\xed\xa0\x80", "\u{fffd}\u{fffd}\u{fffd}"),
+        (b"\xc0\xaf", "\u{fffd}\u{fffd}"),
+        (b"\x9c\x93a", "\u{fffd}\u{fffd}a"),
+        (b"\xf4\x90\x80\x80", "\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
+    ] {
+        let mut pool = vec![b'.'; 64 - bytes.len()];
+        pool.extend_from_slice(bytes);
+        let (sent, defined) = both(&pool, 0, 64);
+        assert_eq!(sent, defined);
+        assert!(sent.contains(&format!(".{text}\"")), "{bytes:x?}: {sent}");
+    }
+}
+
+#[test]
+fn bodies_of_many_chunks_and_of_none() {
+    let mut pool = String::new();
+    for line in 0..4000 {
+        writeln!(pool, "{line} ✓ passed — \"fine\"\\").unwrap();
+    }
+    for (blocks, tail) in [(0, 0), (1, 0), (0, 1), (3000, 17), (10, 90_000)] {
+        let (sent, defined) = both(pool.as_bytes(), blocks, tail);
+        assert!(sent == defined, "{blocks} blocks and {tail} tokens");
+    }
+}
+
+#[test]
+fn roles_marker_and_planned_tokens() {
+    let steps = vec![
+        PromptStep {
+            keep_blocks: 0,
+            new_blocks: block_indices(0..3),
+            head_blocks: 2,
+            head_role: HeadRole::System,
+            tail_tokens: 5,
+        },
+        PromptStep {
+            keep_blocks: 3,
+            new_blocks: block_indices(3..5),
+            head_blocks: 1,
+            head_role: HeadRole::Assistant,
+            tail_tokens: 6,
+        },
+    ];
+    let trace = trace_of(steps);
+    let prompter = Prompter::new(pool_of(&[b'x'; 100]), SEED);
+    let x = |tokens| "x".repeat(tokens);
+    for (turn, expected, tokens) in [
+        (
+            0,
+            vec![("system", x(128)), ("user", format!("M\n{}", x(69)))],
+            197,
+        ),
+        (
+            1,
+            vec![
+                ("system", x(128)),
+                ("user", format!("M\n{}", x(64))),
+                ("assistant", x(64)),
+                ("user", x(70)),
+            ],
+            326,
+        ),
+    ] {
+        let body = body_of(&prompter, &trace, turn, Some("M\n"));
+        assert_eq!(body.isl_planned(), tokens);
+        let sent: Value = serde_json::from_slice(&collect(body)).unwrap();
+        let messages: Vec<(&str, String)> = sent["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| {
+                (
+                    message["role"].as_str().unwrap(),
+                    message["content"].as_str().unwrap().to_owned(),
+                )
+            })
+            .collect();
+        assert_eq!(messages, expected, "turn {turn}");
+    }
+}
+
+#[test]
+fn a_marker_without_a_user_message_is_absent() {
+    let trace = trace_of(vec![PromptStep {
+        keep_blocks: 0,
+        new_blocks: block_indices(0..1),
+        head_blocks: 1,
+        head_role: HeadRole::System,
+        tail_tokens: 0,
+    }]);
+    let sent = collect(body_of(
+        &Prompter::new(pool_of(&[b'x'; 100]), SEED),
+        &trace,
+        0,
+        Some("MARK"),
+    ));
+    assert!(!String::from_utf8(sent).unwrap().contains("MARK"));
+}
