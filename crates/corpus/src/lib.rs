@@ -1,5 +1,23 @@
-//! From a recorded corpus to what a run sends: prompts built from block ids.
+//! Recorded corpora: verified, read, selected, reconstructed into session trees and turned into prompts.
 //!
-//! Never opens a socket while a run is on, never holds the text of prompts.
+//! A [`Corpus`] is loaded from one local file. [`verify`] hashes it before anything is parsed; [`formats`] turn the
+//! bytes of a row into a checked row; [`select`] keeps the traces that fit; [`reconstruct`] makes session trees of them;
+//! [`dump`] writes those trees down for comparison; [`prompt`] makes request bodies of their turns while they are sent.
+//!
+//! Never parses a file whose digest has not matched, and never holds prompt text of a whole corpus in memory.
 
+pub mod draws;
+pub mod dump;
+mod error;
+pub mod formats;
+mod load;
 pub mod prompt;
+pub mod reconstruct;
+mod rows;
+pub mod select;
+pub mod verify;
+mod warning;
+
+pub use error::Error;
+pub use load::{Corpus, LoadOptions, Progress, Stage};
+pub use warning::{HashIdMismatch, Warning, WarningKind};

@@ -1,3 +1,6 @@
-//! The corpus crate against vectors made by running aiperf 0.12.0, and against plain definitions.
+//! The corpus side against what aiperf 0.12.0 itself made of the same rows.
 
+mod dumps;
+mod loading;
 mod prompt;
+mod vectors;
