@@ -16,15 +16,6 @@ pub enum Role {
     Assistant,
 }
 
-/// Tokens at the end of a segment that no block covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tail {
-    /// How many.
-    pub tokens: u32,
-    /// The turn that brought them; part of the label that their text is drawn with.
-    pub turn: usize,
-}
-
 /// One message: a run of blocks and perhaps a tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -32,9 +23,9 @@ pub struct Segment {
     pub role: Role,
     /// How many blocks of [`SegmentList::blocks`] are this segment's; they follow those of the segment before.
     pub blocks: usize,
-    /// What follows the blocks.
-    pub tail: Option<Tail>,
-    /// The turn that brought this segment.
+    /// How many tokens that no block covers follow the blocks.
+    pub tail_tokens: u32,
+    /// The turn that brought this segment; part of the label that a tail's text is drawn with.
     pub turn: usize,
     /// True for a user segment that came directly behind an assistant's in the messages by which aiperf 0.12.0 first
     /// passed it on: only such a segment can be sent as the answer of a tool (`aiperf-corpus` §5.9). Those messages are
@@ -76,16 +67,12 @@ impl SegmentList {
             self.segments.push(Segment {
                 role,
                 blocks: head.len(),
-                tail: None,
+                tail_tokens: 0,
                 turn,
                 answers: false,
             });
         }
-        let tail = (step.tail_tokens > 0).then_some(Tail {
-            tokens: step.tail_tokens,
-            turn,
-        });
-        if !rest.is_empty() || tail.is_some() || self.segments.is_empty() {
+        if !rest.is_empty() || step.tail_tokens > 0 || self.segments.is_empty() {
             let answers = self
                 .segments
                 .last()
@@ -93,7 +80,7 @@ impl SegmentList {
             self.segments.push(Segment {
                 role: Role::User,
                 blocks: rest.len(),
-                tail,
+                tail_tokens: step.tail_tokens,
                 turn,
                 answers,
             });
@@ -117,9 +104,9 @@ impl SegmentList {
             }
             kept += 1;
             if before + segment.blocks >= keep {
-                changed = segment.blocks != keep - before || segment.tail.is_some();
+                changed = segment.blocks != keep - before || segment.tail_tokens > 0;
                 segment.blocks = keep - before;
-                segment.tail = None;
+                segment.tail_tokens = 0;
                 break;
             }
             before += segment.blocks;
@@ -167,7 +154,7 @@ mod tests {
                 Role::User => 'u',
                 Role::Assistant => 'a',
             };
-            let tail = segment.tail.map_or(0, |tail| tail.tokens);
+            let tail = segment.tail_tokens;
             let mark = if segment.answers { "!" } else { "" };
             format!("{role}{}+{tail}@{}{mark}", segment.blocks, segment.turn)
         };

@@ -1,41 +1,42 @@
-//! Where in the pool a block or tail begins.
+//! The places of a trace's blocks and tails in the pool, drawn once and shared by its streams.
 //!
-//! A block's place is one draw of `CPython`'s generator, seeded from run seed, trace and hash id (`aiperf-corpus` §5.3). To
-//! seed it costs some microseconds, so the places of a trace are kept in a table that all its streams share: each entry
-//! is drawn once, ahead of sending if [`Prompter::prepare`] is called in time. A tail's place is a digest of its label
-//! (§5.4).
+//! A draw costs some microseconds ([`crate::draws`]), so the places of a trace are kept in a table: each entry is drawn once,
+//! ahead of sending if [`Prompter::prepare`] is called in time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rng::{Python, stream};
 use tree::segments::SegmentList;
 use tree::{BlockIndex, Trace, TurnRef};
 
 use super::Pool;
-
-/// Name of the random stream that block places are drawn from, as in aiperf 0.12.0.
-const STREAM: &str = "dataset.coding_content.corpus";
+use super::pool::Window;
+use crate::draws::Draws;
 
 /// Makes prompts from one pool under one run seed.
 #[derive(Clone)]
 pub struct Prompter {
     pool: Arc<Pool>,
-    base: u64,
+    draws: Draws,
 }
 
 impl Prompter {
     /// A prompter for a run with random seed `seed`.
     pub fn new(pool: Arc<Pool>, seed: u64) -> Self {
         Self {
+            draws: Draws::new(seed, u64::from(pool.tokens())),
             pool,
-            base: base_seed(seed),
         }
     }
 
     /// The pool that text is taken from.
     pub fn pool(&self) -> &Arc<Pool> {
         &self.pool
+    }
+
+    /// The draws that places follow from.
+    pub fn draws(&self) -> &Draws {
+        &self.draws
     }
 
     /// Draws the places of all blocks that `turn` of `trace` sends, so that [`Prompter::body`] finds them ready.
@@ -61,47 +62,25 @@ impl Prompter {
         match entry.load(Ordering::Relaxed) {
             NOT_DRAWN => {
                 let hash_id = trace.block_ids[block.0 as usize];
-                let start = block_start(self.base, &trace.id, hash_id, self.pool.tokens());
+                let start = self.draws.block_start(&trace.id, hash_id) as u32; // below the pool's size, which fits
                 entry.store(start, Ordering::Relaxed);
                 start
             }
             start => start,
         }
     }
-}
 
-/// The seed that all block places of a run with random seed `run_seed` follow from.
-pub fn base_seed(run_seed: u64) -> u64 {
-    stream::child(run_seed, STREAM)
-}
-
-/// Position in a pool of `pool_tokens` at which the block of a hash id begins: one draw from a generator seeded with
-/// `"<base>:<trace id>:<hash id>"`. Children of a trace use its id too.
-///
-/// # Panics
-/// When the pool is empty.
-pub fn block_start(base: u64, trace_id: &str, hash_id: i64, pool_tokens: u32) -> u32 {
-    let seed = stream::be64(&format!("{base}:{trace_id}:{hash_id}"));
-    Python::new(seed).below(u64::from(pool_tokens)) as u32
-}
-
-/// The `tokens` un-hashed tokens that turn `turn` of a conversation brings, in a pool of `pool_tokens`. They do not run
-/// over the pool's end; where the pool is smaller than the tail, the whole pool is all there is.
-pub fn tail_window(conversation_id: &str, turn: usize, tokens: u32, pool_tokens: u32) -> Window {
-    let label = stream::be64(&format!("{conversation_id}:turn_{turn}:partial_tail"));
-    Window {
-        start: (label % u64::from(pool_tokens.saturating_sub(tokens).max(1))) as u32,
-        tokens: tokens.min(pool_tokens),
+    /// The `tokens` un-hashed tokens that turn `turn` of a conversation brings: they do not run over the pool's end, and
+    /// of a pool that is smaller than the tail they are all there is.
+    pub(super) fn tail(&self, conversation_id: &str, turn: usize, tokens: u32) -> Window {
+        if tokens == 0 {
+            return Window::default();
+        }
+        Window {
+            start: self.draws.tail_start(conversation_id, turn, tokens) as u32, // within the pool, which fits
+            tokens: tokens.min(self.pool.tokens()),
+        }
     }
-}
-
-/// Neighbouring tokens of a pool. A block's may run past the pool's end, where they go on at its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Position of the first in the pool.
-    pub start: u32,
-    /// How many.
-    pub tokens: u32,
 }
 
 const NOT_DRAWN: u32 = u32::MAX;

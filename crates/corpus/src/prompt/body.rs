@@ -10,7 +10,8 @@ use tree::segments::{Role, Segment, SegmentList};
 use tree::{BLOCK_TOKENS, Conversation, InputKind, Trace, TurnRef};
 
 use super::escaped::{Held, Length, Sink, escape};
-use super::{BlockStarts, Envelope, Pool, Prompter, Window, tail_window};
+use super::pool::Window;
+use super::{BlockStarts, Envelope, Pool, Prompter};
 
 /// Most bytes that [`RequestBody::next_chunk`] gives at once.
 pub const CHUNK_BYTES: usize = 64 * 1024;
@@ -68,40 +69,39 @@ impl Prompter {
     }
 
     fn messages(&self, conversation: &Conversation, list: &SegmentList, tool_shaped: bool) -> Box<[Message]> {
-        let answered = |segment: &Segment| {
-            let turn = &conversation.turns[segment.turn];
-            let shaped = tool_shaped && segment.answers && turn.input_kind == Some(InputKind::ToolResult);
-            shaped.then_some(segment.turn)
-        };
         let mut first_block = 0;
         let mut first_user = true;
-        let message = |(index, segment): (usize, &Segment)| {
+        let mut messages = Vec::with_capacity(list.segments.len());
+        for (index, segment) in list.segments.iter().enumerate() {
+            let answer = |segment| answered_turn(conversation, segment).filter(|_| tool_shaped);
             let shape = match segment.role {
                 Role::System => Shape::System,
                 Role::Assistant => Shape::Assistant {
-                    calls: list.segments.get(index + 1).and_then(answered),
+                    calls: list.segments.get(index + 1).and_then(answer),
                 },
-                Role::User => match answered(segment) {
+                Role::User => match answer(segment) {
                     Some(turn) => Shape::Tool { turn },
                     None => Shape::User {
                         marked: std::mem::take(&mut first_user),
                     },
                 },
             };
-            let tail = segment
-                .tail
-                .map(|tail| tail_window(&conversation.id, tail.turn, tail.tokens, self.pool().tokens()));
-            let message = Message {
+            messages.push(Message {
                 shape,
                 first_block,
                 blocks: segment.blocks,
-                tail,
-            };
+                tail: self.tail(&conversation.id, segment.turn, segment.tail_tokens),
+            });
             first_block += segment.blocks;
-            message
-        };
-        list.segments.iter().enumerate().map(message).collect()
+        }
+        messages.into_boxed_slice()
     }
+}
+
+/// The turn whose tool result this segment is, if it can be sent as one.
+fn answered_turn(conversation: &Conversation, segment: &Segment) -> Option<usize> {
+    let is_result = conversation.turns[segment.turn].input_kind == Some(InputKind::ToolResult);
+    (segment.answers && is_result).then_some(segment.turn)
 }
 
 /// How a message is written.
@@ -128,16 +128,14 @@ struct Message {
     shape: Shape,
     first_block: usize,
     blocks: usize,
-    tail: Option<Window>,
+    /// Behind the blocks; of no tokens where there is none.
+    tail: Window,
 }
 
 impl Message {
     /// How many windows of at most a block's size it has.
     fn windows(&self) -> usize {
-        self.blocks
-            + self
-                .tail
-                .map_or(0, |tail| tail.tokens.div_ceil(BLOCK_TOKENS) as usize)
+        self.blocks + self.tail.tokens.div_ceil(BLOCK_TOKENS) as usize
     }
 
     /// The window with this number; a tail is cut into windows so that a step never puts much at once.
@@ -148,18 +146,17 @@ impl Message {
                 tokens: BLOCK_TOKENS,
             },
             Some(past) => {
-                let tail = self.tail.expect("windows past the blocks are the tail's");
                 let done = past as u32 * BLOCK_TOKENS;
                 Window {
-                    start: tail.start + done,
-                    tokens: (tail.tokens - done).min(BLOCK_TOKENS),
+                    start: self.tail.start + done,
+                    tokens: (self.tail.tokens - done).min(BLOCK_TOKENS),
                 }
             }
         }
     }
 
     fn tokens(&self) -> u64 {
-        self.blocks as u64 * u64::from(BLOCK_TOKENS) + self.tail.map_or(0, |tail| u64::from(tail.tokens))
+        self.blocks as u64 * u64::from(BLOCK_TOKENS) + u64::from(self.tail.tokens)
     }
 
     fn open(&self, marker: &[u8], sink: &mut impl Sink) {

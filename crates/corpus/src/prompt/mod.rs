@@ -19,7 +19,7 @@ pub mod marker;
 mod pool;
 mod tokenizer;
 
-pub use blocks::{BlockStarts, Prompter, Window, base_seed, block_start, tail_window};
+pub use blocks::{BlockStarts, Prompter};
 pub use body::{BodyOptions, CHUNK_BYTES, RequestBody};
 pub use envelope::{Envelope, EnvelopeOptions, LimitKey};
 pub use error::PromptError;

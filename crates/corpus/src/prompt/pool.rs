@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tree::BLOCK_TOKENS;
 
 use super::escaped::{EscapedTokens, Held, MAX_ESCAPED_BYTES, Sink, escape};
-use super::{PromptError, Tokenizer, Window, default_pool, sha256_hex};
+use super::{PromptError, Tokenizer, default_pool, sha256_hex};
 
 /// Largest pool, as a file and as escaped text.
 pub const MAX_POOL_BYTES: u64 = MAX_ESCAPED_BYTES;
@@ -159,4 +159,13 @@ impl Pool {
 
 fn token_bytes(tokenizer: &Tokenizer, id: u32) -> std::borrow::Cow<'static, [u8]> {
     tokenizer.bytes(id).unwrap_or_default()
+}
+
+/// Neighbouring tokens of a pool. A block's may run past the pool's end, where they go on at its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Window {
+    /// Position of the first in the pool.
+    pub(super) start: u32,
+    /// How many.
+    pub(super) tokens: u32,
 }

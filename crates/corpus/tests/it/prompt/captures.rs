@@ -2,6 +2,7 @@
 //! it carried, has the length and digest of what aiperf sent.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,11 +76,10 @@ fn digest(mut body: RequestBody) -> (u64, String) {
         sha256.update(&chunk);
     }
     assert_eq!(bytes, body.content_length());
-    let hex = sha256
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex = sha256.finalize().iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a String takes any text");
+        hex
+    });
     (bytes, hex)
 }
 
@@ -176,5 +176,8 @@ fn every_body_of_every_capture_is_the_one_that_aiperf_sent() {
         scope.spawn(work);
         scope.spawn(work);
     });
-    assert!(requests.into_inner() >= 8856, "fewer requests than the 25 captures hold");
+    assert!(
+        requests.into_inner() >= 8856,
+        "fewer requests than the 25 captures hold"
+    );
 }

@@ -1,9 +1,12 @@
 //! Prompts: places, text and bodies.
 
-mod places;
+mod captures;
+mod markers;
 mod real_pool;
+mod recorded;
 mod seams;
 mod tokenizers;
+mod wire;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use corpus::prompt::{Prompter, base_seed, block_start, tail_window};
+use corpus::draws::Draws;
+use corpus::prompt::Prompter;
 use proptest::prelude::*;
 use serde_json::Value;
 use tree::{HeadRole, PromptStep};
@@ -24,15 +25,14 @@ fn both(pool: &[u8], blocks: u32, tail: u32) -> (String, String) {
     let body = body_of(&Prompter::new(pool_of(pool), SEED), &trace, 0, None);
     let sent = String::from_utf8(collect(body)).expect("a body is UTF-8");
 
-    let size = pool.len() as u32;
+    let draws = Draws::new(SEED, pool.len() as u64);
     let mut bytes = Vec::new();
     for id in 1..=i64::from(blocks) {
-        let start = block_start(base_seed(SEED), "t", id, size) as usize;
+        let start = draws.block_start("t", id) as usize;
         bytes.extend(pool.iter().cycle().skip(start).take(64));
     }
-    let window = tail_window("t", 0, tail, size);
-    let start = window.start as usize;
-    bytes.extend_from_slice(&pool[start..start + window.tokens as usize]);
+    let start = draws.tail_start("t", 0, tail) as usize;
+    bytes.extend(pool[start..].iter().take(tail as usize));
     let text = Value::from(String::from_utf8_lossy(&bytes)).to_string();
     let defined = format!(
         r#"{{"messages":[{{"role":"user","content":{text}}}],"model":"m0","stream":true,"max_completion_tokens":1}}"#
