@@ -2,19 +2,20 @@
 //! for what is none, write them as a JSON string.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use corpus::draws::Draws;
-use corpus::prompt::Prompter;
+use corpus::prompt::{BlockStarts, Pool, Prompter};
 use proptest::prelude::*;
 use serde_json::Value;
 use tree::{HeadRole, PromptStep};
 
-use super::{block_indices, body_of, collect, pool_of, trace_of};
+use super::{block_indices, body_of, builtin, collect, pool_of, real_pool, trace_of};
 
 const SEED: u64 = 42;
 
-/// One user message of `blocks` blocks and `tail` tokens from a pool with this text: as sent, and by definition.
-fn both(pool: &[u8], blocks: u32, tail: u32) -> (String, String) {
+/// One user message of `blocks` blocks and `tail` tokens from this pool: as sent, and by definition.
+fn both(pool: &Arc<Pool>, blocks: u32, tail: u32) -> (String, String) {
     let trace = trace_of(vec![PromptStep {
         keep_blocks: 0,
         new_blocks: block_indices(0..blocks),
@@ -22,17 +23,22 @@ fn both(pool: &[u8], blocks: u32, tail: u32) -> (String, String) {
         head_role: HeadRole::System,
         tail_tokens: tail,
     }]);
-    let body = body_of(&Prompter::new(pool_of(pool), SEED), &trace, 0, None);
+    let body = body_of(&Prompter::new(Arc::clone(pool), SEED), &trace, 0, None);
     let sent = String::from_utf8(collect(body)).expect("a body is UTF-8");
 
-    let draws = Draws::new(SEED, pool.len() as u64);
-    let mut bytes = Vec::new();
+    let ids = pool.ids();
+    let draws = Draws::new(SEED, ids.len() as u64);
+    let mut tokens: Vec<u32> = Vec::new();
     for id in 1..=i64::from(blocks) {
         let start = draws.block_start("t", id) as usize;
-        bytes.extend(pool.iter().cycle().skip(start).take(64));
+        tokens.extend(ids.iter().cycle().skip(start).take(64));
     }
     let start = draws.tail_start("t", 0, tail) as usize;
-    bytes.extend(pool[start..].iter().take(tail as usize));
+    tokens.extend(ids[start..].iter().take(tail as usize));
+    let bytes = tokens
+        .iter()
+        .flat_map(|&id| pool.tokenizer().bytes(id).expect("byte-level").into_owned());
+    let bytes: Vec<u8> = bytes.collect();
     let text = Value::from(String::from_utf8_lossy(&bytes)).to_string();
     let defined = format!(
         r#"{{"messages":[{{"role":"user","content":{text}}}],"model":"m0","stream":true,"max_completion_tokens":1}}"#
@@ -61,7 +67,7 @@ proptest! {
 
     #[test]
     fn any_span_has_the_text_of_its_bytes(pool in pool_bytes(), blocks in 0_u32..40, tail in 0_u32..300) {
-        let (sent, defined) = both(&pool, blocks, tail);
+        let (sent, defined) = both(&pool_of(&pool), blocks, tail);
         prop_assert_eq!(sent, defined);
     }
 }
@@ -80,20 +86,48 @@ fn cut_characters_read_as_python_reads_them() {
     ] {
         let mut pool = vec![b'.'; 64 - bytes.len()];
         pool.extend_from_slice(bytes);
-        let (sent, defined) = both(&pool, 0, 64);
+        let (sent, defined) = both(&pool_of(&pool), 0, 64);
         assert_eq!(sent, defined);
         assert!(sent.contains(&format!(".{text}\"")), "{bytes:x?}: {sent}");
     }
 }
 
 #[test]
-fn bodies_of_many_chunks_and_of_none() {
-    let mut pool = String::new();
-    for line in 0..4000 {
-        writeln!(pool, "{line} ✓ passed — \"fine\"\\").unwrap();
+fn the_real_pool_s_own_characters_are_cut_right() {
+    let folder = testkit::tempdir().unwrap();
+    let Some(packed) = testkit::shared("oracle/pool/coding_pool_seed42.txt.gz") else {
+        return;
+    };
+    let Some(qwen2) = real_pool::qwen2(folder.path()) else {
+        return;
+    };
+    let text = String::from_utf8(testkit::bytes(&packed)).unwrap();
+    // What lies around every `✓`, `✗` and `—`, so that many blocks begin or end inside one.
+    let mut dense = String::new();
+    for line in text.lines().filter(|line| !line.is_ascii()) {
+        let letters: Vec<char> = line.chars().collect();
+        let at = letters.iter().position(|letter| !letter.is_ascii()).unwrap();
+        dense.extend(&letters[at.saturating_sub(3)..(at + 4).min(letters.len())]);
     }
+    for letter in ['✓', '✗', '—'] {
+        assert!(dense.contains(letter), "{letter} is not in the pool");
+    }
+    for tokenizer in [builtin(), qwen2] {
+        let pool = Arc::new(Pool::from_text(&dense, tokenizer).unwrap());
+        let (sent, defined) = both(&pool, 2000, 50);
+        assert!(sent == defined, "a pool of {} tokens", pool.tokens());
+    }
+}
+
+#[test]
+fn bodies_of_many_chunks_and_of_none() {
+    let mut lines = String::new();
+    for line in 0..4000 {
+        writeln!(lines, "{line} ✓ passed — \"fine\"\\").unwrap();
+    }
+    let pool = pool_of(lines.as_bytes());
     for (blocks, tail) in [(0, 0), (1, 0), (0, 1), (3000, 17), (10, 90_000)] {
-        let (sent, defined) = both(pool.as_bytes(), blocks, tail);
+        let (sent, defined) = both(&pool, blocks, tail);
         assert!(sent == defined, "{blocks} blocks and {tail} tokens");
     }
 }
@@ -170,4 +204,35 @@ fn a_marker_without_a_user_message_is_absent() {
         Some("MARK"),
     ));
     assert!(!String::from_utf8(sent).unwrap().contains("MARK"));
+}
+
+#[test]
+fn places_are_the_same_drawn_ahead_or_not() {
+    let step = |keep, blocks| PromptStep {
+        keep_blocks: keep,
+        new_blocks: block_indices(blocks),
+        head_blocks: 0,
+        head_role: HeadRole::Assistant,
+        tail_tokens: 3,
+    };
+    let trace = trace_of(vec![step(0, 0..300), step(200, 300..500)]);
+    let prompter = Prompter::new(pool_of("0123456789".repeat(500).as_bytes()), SEED);
+    let turn = tree::TurnRef {
+        conversation: 0,
+        turn: 1,
+    };
+    let starts = BlockStarts::new(&trace);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| prompter.prepare(&starts, &trace, turn));
+        }
+    });
+    for block in (0..500).map(tree::BlockIndex) {
+        let drawn = prompter.draws().block_start("t", i64::from(block.0) + 1);
+        assert_eq!(
+            u64::from(prompter.start(&starts, &trace, block)),
+            drawn,
+            "{block:?}"
+        );
+    }
 }
