@@ -1,7 +1,8 @@
 //! One chat request's body: its exact length before it is sent, its bytes in chunks while it is.
 //!
 //! A body knows where its blocks are in the pool, four bytes a block, and walks over them twice: once counting, once
-//! gathering. Both walks are the same code, so the length is the one of the bytes.
+//! gathering. Both walks are the same code, so the length is the one of the bytes. Only with a tokenizer that gives text
+//! for whole messages ([`Pool::is_sliced`] is false) does the text of one message exist at once while it is sent.
 
 use std::sync::Arc;
 
