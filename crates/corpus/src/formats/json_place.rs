@@ -17,8 +17,8 @@ pub(crate) fn offset(bytes: &[u8], line: usize, column: usize) -> usize {
 enum Open {
     /// An object and the key read last.
     Object(Option<String>),
-    /// An array and the position of its current element.
-    Array(usize),
+    /// An array, the position of its current element, and whether that element has begun.
+    Array(usize, bool),
 }
 
 /// Path of what was read last before `end`; `row` when nothing is open there. `bytes` must be JSON up to `end`.
@@ -27,13 +27,19 @@ pub(crate) fn path_at(bytes: &[u8], end: usize) -> String {
     let mut at = 0;
     let mut key_follows = false;
     while at < end {
-        match bytes[at] {
+        let byte = bytes[at];
+        if !matches!(byte, b',' | b']' | b' ' | b'\n' | b'\r' | b'\t')
+            && let Some(Open::Array(_, begun)) = open.last_mut()
+        {
+            *begun = true;
+        }
+        match byte {
             b'{' => {
                 open.push(Open::Object(None));
                 key_follows = true;
             }
             b'[' => {
-                open.push(Open::Array(0));
+                open.push(Open::Array(0, false));
                 key_follows = false;
             }
             b'}' | b']' => {
@@ -41,7 +47,7 @@ pub(crate) fn path_at(bytes: &[u8], end: usize) -> String {
                 key_follows = false;
             }
             b',' => match open.last_mut() {
-                Some(Open::Array(index)) => *index += 1,
+                Some(Open::Array(index, begun)) => (*index, *begun) = (*index + 1, false),
                 Some(Open::Object(_)) => key_follows = true,
                 None => {}
             },
@@ -85,8 +91,8 @@ fn render(open: &[Open]) -> String {
                 }
                 path.push_str(key);
             }
-            Open::Object(None) => {}
-            Open::Array(index) => write!(path, "[{index}]").expect("a string takes everything"),
+            Open::Object(None) | Open::Array(_, false) => {}
+            Open::Array(index, true) => write!(path, "[{index}]").expect("a string takes everything"),
         }
     }
     if path.is_empty() {
@@ -110,7 +116,7 @@ mod tests {
             assert_eq!(path_at(text, end), path, "after {upto}");
         };
         check("{", "row");
-        check("\"a\"", "a");
+        check("\"a\": [", "a");
         check("1", "a[0]");
         check("true", r#"a[1].b\"c[0]"#);
         check("null", r#"a[1].b\"c[1]"#);

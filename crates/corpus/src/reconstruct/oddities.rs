@@ -28,9 +28,10 @@ impl InnerTimes {
                 continue;
             }
             for request in &subagent.requests {
-                match counts_from_spawn(subagent, request.t) {
-                    true => times.relative += 1,
-                    false => times.absolute += 1,
+                if counts_from_spawn(subagent, request.t) {
+                    times.relative += 1;
+                } else {
+                    times.absolute += 1;
                 }
             }
         }

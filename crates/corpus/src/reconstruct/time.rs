@@ -66,9 +66,9 @@ impl Clock {
 /// Recorded times of one turn, in ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Timing {
-    pub(super) timestamp_ms: f64,
-    pub(super) delay_ms: Option<f64>,
-    pub(super) api_time_ms: Option<f64>,
+    pub(super) timestamp: f64,
+    pub(super) delay: Option<f64>,
+    pub(super) api_time: Option<f64>,
 }
 
 /// The times of a conversation's turns.
@@ -81,9 +81,9 @@ pub(super) fn timings(
     let mut earlier: Option<&Placed<'_>> = None;
     let times = turns.iter().map(|turn| {
         let timing = Timing {
-            timestamp_ms: clock.map(turn.t) * 1000.0,
-            delay_ms: earlier.and_then(|earlier| delay(earlier, turn, clock, source, is_root)),
-            api_time_ms: finite(turn.request.api_time).map(|seconds| seconds.max(0.0) * 1000.0),
+            timestamp: clock.map(turn.t) * 1000.0,
+            delay: earlier.and_then(|earlier| delay(earlier, turn, clock, source, is_root)),
+            api_time: finite(turn.request.api_time).map(|seconds| seconds.max(0.0) * 1000.0),
         };
         earlier = Some(turn);
         timing

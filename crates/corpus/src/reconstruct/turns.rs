@@ -83,9 +83,9 @@ fn draft_turns(
             let request = placed.request;
             let output = output_cap.map_or(request.output, |cap| request.output.min(cap));
             let turn = Turn {
-                timestamp_ms: Some(timing.timestamp_ms),
-                delay_ms: timing.delay_ms,
-                api_time_ms: timing.api_time_ms,
+                timestamp_ms: Some(timing.timestamp),
+                delay_ms: timing.delay,
+                api_time_ms: timing.api_time,
                 model: models.position(&request.model),
                 max_tokens: u64::from(output.max(1)),
                 input_tokens: u64::from(request.input),

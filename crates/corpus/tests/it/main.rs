@@ -1,6 +1,9 @@
 //! The corpus side against what aiperf 0.12.0 itself made of the same rows.
 
+#![allow(clippy::unwrap_used)] // clippy allows it in `#[test]` functions only, not in what they share
+
 mod dumps;
+mod hostile;
 mod loading;
 mod prompt;
 mod vectors;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::lenient::{Float, Int};
-use super::raw::{RawEntry, RawRow, Text};
+use super::lenient::{Float, Int, Object};
+use super::raw::{Nullable, RawEntry, RawRow, Text};
 use super::{DeclaredPrefix, Entry, InputTypes, Request, Row, SECONDS_MAX, Stop, Subagent};
 use crate::formats::RowProblem;
 
@@ -66,8 +66,8 @@ impl At {
     }
 
     /// Not finite is let through: it counts as absent later.
-    fn seconds(self, key: &str, value: Option<Option<Float>>) -> Result<Option<f64>, RowProblem> {
-        match value.flatten() {
+    fn seconds(self, key: &str, value: Option<Nullable<Float>>) -> Result<Option<f64>, RowProblem> {
+        match value.and_then(|value| value.0) {
             Some(Float(value)) if value.is_finite() && value.abs() > SECONDS_MAX => Err(self.problem(
                 key,
                 format!("{value} is no duration in seconds; at most {SECONDS_MAX:e} is right"),
@@ -102,7 +102,7 @@ pub(super) fn row(raw: RawRow<'_>) -> Result<Row, RowProblem> {
     let entries = entries
         .into_iter()
         .enumerate()
-        .map(|(outer, raw)| entry(At { outer, inner: None }, raw));
+        .map(|(outer, Object(raw))| entry(At { outer, inner: None }, raw));
     Ok(Row {
         id,
         block_size,
@@ -206,7 +206,7 @@ fn subagent(at: At, raw: RawEntry<'_>) -> Result<Subagent, RowProblem> {
     at.required("subagent_type", raw.subagent_type, "the subagent's type")?;
     at.required("status", raw.status, "how the subagent ended")?;
     at.required("models", raw.models, "a list of model names")?;
-    let duration_ms = raw.duration_ms.flatten().map(|Int(value)| value);
+    let duration_ms = raw.duration_ms.and_then(|value| value.0).map(|Int(value)| value);
     if let Some(duration) = duration_ms.filter(|ms| *ms as f64 / 1000.0 > SECONDS_MAX) {
         return Err(at.problem(
             "duration_ms",
@@ -214,7 +214,7 @@ fn subagent(at: At, raw: RawEntry<'_>) -> Result<Subagent, RowProblem> {
         ));
     }
     let inner = at.required("requests", raw.requests, "the list of its requests")?;
-    let inner = inner.into_iter().enumerate().map(|(index, raw)| {
+    let inner = inner.into_iter().enumerate().map(|(index, Object(raw))| {
         let at = At {
             inner: Some(index),
             ..at

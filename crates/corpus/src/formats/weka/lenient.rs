@@ -1,8 +1,11 @@
-//! Numbers in every spelling that aiperf 0.12.0 takes for them (`aiperf-corpus` §1.2).
+//! How values may be spelled: numbers in every way that aiperf 0.12.0 takes (`aiperf-corpus` §1.2), objects only as
+//! objects.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Unexpected, Visitor};
 
 /// An integer: also an integral float, a numeric string, or a bool.
@@ -16,6 +19,15 @@ pub(super) struct Float(pub(super) f64);
 /// Any object; its content is not looked at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AnyObject;
+
+/// A struct written as an object. Without this serde takes a list of its values too.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+/// What an [`Object`] is called in messages.
+pub(super) trait Named {
+    const NAME: &'static str;
+}
 
 struct IntVisitor;
 
@@ -122,5 +134,25 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 impl<'de> Deserialize<'de> for AnyObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ObjectVisitor)
+    }
+}
+
+struct StructVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + Named> Visitor<'de> for StructVisitor<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::NAME)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Named> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StructVisitor(PhantomData))
     }
 }

@@ -107,7 +107,7 @@ pub struct Subagent {
 /// Parses one row.
 pub fn parse(bytes: &[u8]) -> Result<Row, RowProblem> {
     match serde_json::from_slice(bytes) {
-        Ok(raw) => check::row(raw),
+        Ok(lenient::Object(raw)) => check::row(raw),
         Err(error) => Err(RowProblem::from_json(&error, bytes)),
     }
 }

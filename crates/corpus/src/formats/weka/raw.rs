@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 
-use super::lenient::{AnyObject, Float, Int};
+use super::lenient::{AnyObject, Float, Int, Named, Object};
 
 /// A row of the file. `None` = the key is absent.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object, a Weka trace")]
+#[serde(deny_unknown_fields)]
 pub(super) struct RawRow<'a> {
     #[serde(borrow, default, deserialize_with = "given")]
     pub(super) id: Option<Text<'a>>,
@@ -24,14 +24,14 @@ pub(super) struct RawRow<'a> {
     #[serde(default)]
     pub(super) system_tokens: Option<Int>,
     #[serde(borrow, default, deserialize_with = "given")]
-    pub(super) requests: Option<Vec<RawEntry<'a>>>,
+    pub(super) requests: Option<Vec<Object<RawEntry<'a>>>>,
     #[serde(default, rename = "totals")]
     _totals: Option<AnyObject>,
 }
 
 /// An element of `requests` of either kind. `None` = the key is absent.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object, a request or a subagent entry")]
+#[serde(deny_unknown_fields)]
 pub(super) struct RawEntry<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(super) t: Option<Float>,
@@ -52,31 +52,39 @@ pub(super) struct RawEntry<'a> {
     #[serde(borrow, default, deserialize_with = "given")]
     pub(super) stop: Option<Text<'a>>,
     #[serde(default, deserialize_with = "given")]
-    pub(super) api_time: Option<Option<Float>>,
+    pub(super) api_time: Option<Nullable<Float>>,
     #[serde(default, deserialize_with = "given")]
-    pub(super) think_time: Option<Option<Float>>,
+    pub(super) think_time: Option<Nullable<Float>>,
     #[serde(default, deserialize_with = "given")]
-    pub(super) ttft: Option<Option<Float>>,
+    pub(super) ttft: Option<Nullable<Float>>,
     #[serde(borrow, default, deserialize_with = "given")]
     pub(super) agent_id: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "given")]
     pub(super) subagent_type: Option<Text<'a>>,
     #[serde(default, deserialize_with = "given")]
-    pub(super) duration_ms: Option<Option<Int>>,
+    pub(super) duration_ms: Option<Nullable<Int>>,
     #[serde(default, deserialize_with = "given")]
-    pub(super) total_tokens: Option<Option<Int>>,
+    pub(super) total_tokens: Option<Nullable<Int>>,
     #[serde(default, deserialize_with = "given")]
-    pub(super) tool_use_count: Option<Option<Int>>,
+    pub(super) tool_use_count: Option<Nullable<Int>>,
     #[serde(borrow, default, deserialize_with = "given")]
     pub(super) status: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "given")]
-    pub(super) requests: Option<Vec<RawEntry<'a>>>,
+    pub(super) requests: Option<Vec<Object<RawEntry<'a>>>>,
     #[serde(borrow, default, deserialize_with = "given")]
     pub(super) models: Option<Vec<Text<'a>>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) tool_tokens: Option<Int>,
     #[serde(default, deserialize_with = "given")]
     pub(super) system_tokens: Option<Int>,
+}
+
+impl Named for RawRow<'_> {
+    const NAME: &'static str = "an object, a Weka trace";
+}
+
+impl Named for RawEntry<'_> {
+    const NAME: &'static str = "an object, a request or a subagent entry";
 }
 
 /// A string, borrowed where it holds no escape.
@@ -96,6 +104,10 @@ impl std::ops::Deref for Text<'_> {
         &self.0
     }
 }
+
+/// A value that may be null.
+#[derive(Debug, Deserialize)]
+pub(super) struct Nullable<T>(pub(super) Option<T>);
 
 /// Hash ids, stored as plain numbers.
 #[derive(Debug)]
