@@ -5,12 +5,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use corpus::draws::Draws;
-use corpus::prompt::{BlockStarts, Pool, Prompter};
+use corpus::prompt::{BlockStarts, BodyOptions, Pool, Prompter};
 use proptest::prelude::*;
 use serde_json::Value;
-use tree::{HeadRole, PromptStep};
+use tree::{HeadRole, InputKind, PromptStep};
 
-use super::{block_indices, body_of, builtin, collect, pool_of, real_pool, trace_of};
+use super::{block_indices, body_of, builtin, collect, envelope, pool_of, real_pool, trace_of};
 
 const SEED: u64 = 42;
 
@@ -186,6 +186,52 @@ fn roles_marker_and_planned_tokens() {
             .collect();
         assert_eq!(messages, expected, "turn {turn}");
     }
+}
+
+#[test]
+fn answers_of_tools_have_their_own_role() {
+    let step = |keep: u32, head, rest| PromptStep {
+        keep_blocks: keep,
+        new_blocks: block_indices(keep..keep + head + rest),
+        head_blocks: head,
+        head_role: HeadRole::Assistant,
+        tail_tokens: 0,
+    };
+    let mut trace = trace_of(vec![step(0, 0, 1), step(1, 1, 1), step(3, 1, 1), step(5, 1, 1)]);
+    for turn in [0, 1, 3] {
+        trace.conversations[0].turns[turn].input_kind = Some(InputKind::ToolResult);
+    }
+    let prompter = Prompter::new(pool_of(&[b'x'; 64]), SEED);
+    let options = BodyOptions {
+        envelope: &envelope(),
+        max_tokens: 1,
+        marker: Some("M"),
+        tool_shaped: true,
+    };
+    let turn = tree::TurnRef {
+        conversation: 0,
+        turn: 3,
+    };
+    let body = prompter.body(&BlockStarts::new(&trace), &trace, turn, &options);
+    let sent = String::from_utf8(collect(body)).unwrap();
+    let called = |turn: u32| {
+        format!(
+            concat!(
+                r#"{{"role":"assistant","content":"x","tool_calls":[{{"id":"call_turn_{turn}","type":"function","#,
+                r#""function":{{"name":"recorded_tool","arguments":"{{}}"}}}}]}},"#,
+                r#"{{"role":"tool","tool_call_id":"call_turn_{turn}","content":"x"}}"#
+            ),
+            turn = turn
+        )
+    };
+    let expected = [
+        r#"{"messages":[{"role":"user","content":"Mx"},"#,
+        &called(1),
+        r#",{"role":"assistant","content":"x"},{"role":"user","content":"x"},"#,
+        &called(3),
+        r#"],"model":"m0","stream":true,"max_completion_tokens":1}"#,
+    ];
+    assert_eq!(sent.replace(&"x".repeat(64), "x"), expected.concat());
 }
 
 #[test]

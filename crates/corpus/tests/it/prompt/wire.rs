@@ -102,3 +102,25 @@ fn bodies_are_aiperf_s_byte_for_byte() {
         assert_eq!(body, sent.body, "{} turn {}", sent.conversation, sent.turn);
     }
 }
+
+#[test]
+fn a_body_of_the_built_in_pool_is_the_same_everywhere() {
+    let minitraces: Minitraces = testkit::json(&data("minitraces.json"));
+    let case = &minitraces.cases[0];
+    let recorded = Recorded::new(case.traces[0].get().as_bytes(), &Options::default());
+    let prompter = Prompter::new(Arc::new(Pool::built_in(builtin()).unwrap()), 42);
+    let options = BodyOptions {
+        envelope: &super::envelope(),
+        max_tokens: 5,
+        marker: None,
+        tool_shaped: false,
+    };
+    let (place, _) = recorded.turn("mini01", 0);
+    let body = String::from_utf8(collect(recorded.body(&prompter, place, &options))).unwrap();
+    let expected = concat!(
+        r#"{"messages":[{"role":"user","content":"\n    return sorted(found, key=lambda item: item.local_record)\n\n\n\n"#,
+        r#"| --- | --- | ---: |\n| `brief_digest` | early | 75080 |\n| `cold | steady | 96797 |\n| `large_socket` "#,
+        r#"| fresh | 28359 |\n\n| name |\n  name:"}],"model":"m0","stream":true,"max_completion_tokens":5}"#
+    );
+    assert_eq!(body, expected);
+}
