@@ -18,7 +18,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, all else is wrong usage; clap prints each where it belongs.
-            let exit = if error.use_stderr() { Exit::Refused } else { Exit::Done };
+            let exit = if error.use_stderr() {
+                Exit::Refused
+            } else {
+                Exit::Done
+            };
             return error.print().map_or(Exit::Refused, |()| exit).into();
         }
     };

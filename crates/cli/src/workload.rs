@@ -47,24 +47,46 @@ pub(crate) fn read(args: &ScenarioArgs) -> anyhow::Result<Read> {
         problems.extend(more);
     }
     if !problems.is_empty() {
-        let source = spec::render::Source { file: &path.display().to_string(), text: &String::from_utf8_lossy(&bytes) };
-        output::say(&spec::render::text(&problems, source, output::colours_on_stderr()));
+        let source = spec::render::Source {
+            file: &path.display().to_string(),
+            text: &String::from_utf8_lossy(&bytes),
+        };
+        output::say(&spec::render::text(
+            &problems,
+            source,
+            output::colours_on_stderr(),
+        ));
     }
-    let broken_locks: Vec<String> =
-        problems.iter().filter(|problem| problem.is_error()).map(spec::Problem::title).collect();
-    let Some(resolved) = resolved else { return Ok(Read::Invalid) };
+    let broken_locks: Vec<String> = problems
+        .iter()
+        .filter(|problem| problem.is_error())
+        .map(spec::Problem::title)
+        .collect();
+    let Some(resolved) = resolved else {
+        return Ok(Read::Invalid);
+    };
     if !broken_locks.is_empty() && !args.override_locks {
-        output::say("hint: --override-locks lets these locks be broken for a trial; the run is then not valid for submission");
+        output::say(
+            "hint: --override-locks lets these locks be broken for a trial; the run is then not valid for submission",
+        );
         return Ok(Read::Invalid);
     }
     let replay = match &resolved.traffic {
         Some(Traffic::Replay(replay)) => (**replay).clone(),
-        Some(Traffic::Shape { .. }) => bail!("{}: a shape cannot be run yet; only `replay` can", path.display()),
+        Some(Traffic::Shape { .. }) => {
+            bail!("{}: a shape cannot be run yet; only `replay` can", path.display())
+        }
         Some(Traffic::Trace(_)) => bail!("{}: a trace cannot be run yet; only `replay` can", path.display()),
-        None => bail!("{}: has no `workload`, so there is nothing to send", path.display()),
+        None => bail!(
+            "{}: has no `workload`, so there is nothing to send",
+            path.display()
+        ),
     };
     if replay.warmup != Warmup::Synthesized {
-        bail!("{}: only the `synthesized` warm-up can be run yet", path.display());
+        bail!(
+            "{}: only the `synthesized` warm-up can be run yet",
+            path.display()
+        );
     }
     if replay.trace_idle_gap_cap_s.is_some() {
         bail!(
@@ -74,7 +96,12 @@ pub(crate) fn read(args: &ScenarioArgs) -> anyhow::Result<Read> {
         );
     }
     let sha256 = corpus::verify::scan(bytes.as_slice(), |_| {})?.sha256;
-    Ok(Read::Scenario(Box::new(Scenario { resolved, replay, broken_locks, sha256 })))
+    Ok(Read::Scenario(Box::new(Scenario {
+        resolved,
+        replay,
+        broken_locks,
+        sha256,
+    })))
 }
 
 /// The replay's settings for the state machine.
@@ -133,7 +160,11 @@ pub(crate) fn context_limit(
 pub(crate) fn corpus_file(args: &ScenarioArgs, replay: &spec::Replay) -> anyhow::Result<PathBuf> {
     match &args.corpus {
         Some(file) => Ok(file.clone()),
-        None => bail!("no corpus: state --corpus FILE, a copy of {} in {}", replay.corpus.file, replay.corpus.repository),
+        None => bail!(
+            "no corpus: state --corpus FILE, a copy of {} in {}",
+            replay.corpus.file,
+            replay.corpus.repository
+        ),
     }
 }
 

@@ -209,9 +209,11 @@ impl<'a> Dumper<'a> {
             hash_tokens(&mut hasher, (start..end).map(|at| at % IDENTITY_POOL_TOKENS));
             count += BLOCK_TOKENS;
         }
-        if let Some(tail) = segment.tail {
-            let start = self.draws.tail_start(&own.id, tail.turn, tail.tokens) as u32;
-            let end = start.saturating_add(tail.tokens).min(IDENTITY_POOL_TOKENS);
+        if segment.tail_tokens > 0 {
+            let start = self.draws.tail_start(&own.id, segment.turn, segment.tail_tokens) as u32;
+            let end = start
+                .saturating_add(segment.tail_tokens)
+                .min(IDENTITY_POOL_TOKENS);
             hash_tokens(&mut hasher, start..end);
             count += end - start;
         }

@@ -3,7 +3,8 @@
 //! [`pin`] names the corpora that are known, [`fetch`] brings one from a Hugging Face dataset repository, [`synth`] makes
 //! a small one of our own. A [`Corpus`] is loaded from one local file: [`verify`] hashes it before anything is parsed,
 //! [`formats`] turn the bytes of a row into a checked row, [`select`] keeps the traces that fit, [`reconstruct`] makes
-//! session trees of them, [`dump`] writes those trees down for comparison.
+//! session trees of them, [`dump`] writes those trees down for comparison, and [`prompt`] makes request bodies of their turns
+//! while they are sent.
 //!
 //! Never parses a file whose digest has not matched, never opens a socket while a run is on, and never holds prompt text of
 //! a whole corpus in memory.
@@ -15,6 +16,7 @@ pub mod fetch;
 pub mod formats;
 mod load;
 pub mod pin;
+pub mod prompt;
 pub mod reconstruct;
 mod rows;
 pub mod select;

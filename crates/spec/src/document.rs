@@ -66,7 +66,11 @@ pub fn read_bytes(bytes: &[u8], kind: Option<Kind>) -> (Option<Document>, Vec<Pr
 
 fn not_text(bytes: &[u8], valid: usize) -> Problem {
     let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-    let place = if valid == 0 { Place::START } else { yaml::locate(text, valid) };
+    let place = if valid == 0 {
+        Place::START
+    } else {
+        yaml::locate(text, valid)
+    };
     let mut report = Report::default();
     let found = format!("expected UTF-8 text, found the byte 0x{:02x}", bytes[valid]);
     report.error("", place, found);
@@ -110,7 +114,10 @@ fn told_apart(root: &Node) -> Kind {
     if ["shape", "trace", "replay"].into_iter().any(in_workload) {
         Kind::Scenario
     } else if any(&["goal", "search_space", "adapters", "sweep"])
-        || sweeper_grammar::WORKLOAD.fields.iter().any(|field| in_workload(field.key))
+        || sweeper_grammar::WORKLOAD
+            .fields
+            .iter()
+            .any(|field| in_workload(field.key))
     {
         Kind::Sweeper
     } else if !has("workload") && !has("kind") && any(&["replay", "prompt", "output", "prefix_tokens"]) {

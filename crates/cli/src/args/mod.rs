@@ -7,7 +7,8 @@ mod server;
 
 pub(crate) use run::{DemoArgs, RunArgs, SendArgs};
 pub(crate) use scenario::{
-    DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs, SimulateArgs,
+    DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
+    SimulateArgs,
 };
 pub(crate) use server::SimArgs;
 

@@ -129,8 +129,17 @@ pub(crate) struct FailSpec {
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.trim().parse().map_err(|_| format!("{text:?} is no number of seconds"))?;
-    if seconds.is_finite() && seconds >= 0.0 { Ok(seconds) } else { Err(format!("{text} is no time span: it must be finite and not negative")) }
+    let seconds: f64 = text
+        .trim()
+        .parse()
+        .map_err(|_| format!("{text:?} is no number of seconds"))?;
+    if seconds.is_finite() && seconds >= 0.0 {
+        Ok(seconds)
+    } else {
+        Err(format!(
+            "{text} is no time span: it must be finite and not negative"
+        ))
+    }
 }
 
 fn parse_service(text: &str) -> Result<replay::simulate::Service, String> {
@@ -138,9 +147,14 @@ fn parse_service(text: &str) -> Result<replay::simulate::Service, String> {
     if text == "recorded" {
         return Ok(Service::Recorded);
     }
-    let Some(tokens) = text.strip_prefix("tokens:") else { return parse_seconds(text).map(Service::Fixed) };
+    let Some(tokens) = text.strip_prefix("tokens:") else {
+        return parse_seconds(text).map(Service::Fixed);
+    };
     let (ttft, itl) = tokens.split_once(',').ok_or("expected tokens:TTFT_S,ITL_S")?;
-    Ok(Service::Tokens { ttft: parse_seconds(ttft)?, itl: parse_seconds(itl)? })
+    Ok(Service::Tokens {
+        ttft: parse_seconds(ttft)?,
+        itl: parse_seconds(itl)?,
+    })
 }
 
 fn parse_service_for(text: &str) -> Result<(String, f64), String> {
@@ -154,9 +168,17 @@ fn parse_fail(text: &str) -> Result<FailSpec, String> {
     let (glob, turn) = which.rsplit_once(':').ok_or("expected GLOB:TURN before the =")?;
     let turn = match turn {
         "*" => None,
-        number => Some(number.parse().map_err(|_| format!("the turn {number:?} is neither a number nor *"))?),
+        number => Some(
+            number
+                .parse()
+                .map_err(|_| format!("the turn {number:?} is neither a number nor *"))?,
+        ),
     };
-    Ok(FailSpec { glob: glob.to_string(), turn, text: error.to_string() })
+    Ok(FailSpec {
+        glob: glob.to_string(),
+        turn,
+        text: error.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -166,8 +188,17 @@ mod tests {
 
     #[test]
     fn a_failure_is_split_at_the_first_equals_sign_and_the_last_colon_before_it() {
-        let spec = |glob: &str, turn, text: &str| Ok(FailSpec { glob: glob.into(), turn, text: text.into() });
-        assert_eq!(parse_fail("t::fa:000:1=400 a=b: c"), spec("t::fa:000", Some(1), "400 a=b: c"));
+        let spec = |glob: &str, turn, text: &str| {
+            Ok(FailSpec {
+                glob: glob.into(),
+                turn,
+                text: text.into(),
+            })
+        };
+        assert_eq!(
+            parse_fail("t::fa:000:1=400 a=b: c"),
+            spec("t::fa:000", Some(1), "400 a=b: c")
+        );
         assert_eq!(parse_fail("*:*=boom"), spec("*", None, "boom"));
         assert!(parse_fail("t:x=boom").is_err());
         assert!(parse_fail("boom").is_err());
@@ -177,7 +208,13 @@ mod tests {
     fn services_are_read() {
         assert_eq!(parse_service("recorded"), Ok(Service::Recorded));
         assert_eq!(parse_service("2.5"), Ok(Service::Fixed(2.5)));
-        assert_eq!(parse_service("tokens:0.03,0.002"), Ok(Service::Tokens { ttft: 0.03, itl: 0.002 }));
+        assert_eq!(
+            parse_service("tokens:0.03,0.002"),
+            Ok(Service::Tokens {
+                ttft: 0.03,
+                itl: 0.002
+            })
+        );
         assert!(parse_service("tokens:1").is_err());
         assert!(parse_service("-1").is_err());
         assert_eq!(parse_service_for("*::fa:*=20"), Ok(("*::fa:*".into(), 20.0)));

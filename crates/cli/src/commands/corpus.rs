@@ -52,10 +52,22 @@ fn dump(args: &DumpArgs) -> anyhow::Result<Exit> {
     for warning in &corpus.warnings {
         output::say(&format!("warning: {}: {warning}", args.file.display()));
     }
-    let layout = if args.together { Layout::Together } else { Layout::Each };
-    let options = DumpOptions { seed: args.seed, models: args.models.clone(), layout };
+    let layout = if args.together {
+        Layout::Together
+    } else {
+        Layout::Each
+    };
+    let options = DumpOptions {
+        seed: args.seed,
+        models: args.models.clone(),
+        layout,
+    };
     output::with_stdout(|out| {
-        if args.digests { dump::digests(&corpus.traces, &options, out) } else { dump::dump(&corpus.traces, &options, out) }
+        if args.digests {
+            dump::digests(&corpus.traces, &options, out)
+        } else {
+            dump::dump(&corpus.traces, &options, out)
+        }
     })?;
     Ok(Exit::Done)
 }

@@ -20,29 +20,49 @@ struct Read {
 fn read(path: &Path, kind: Option<Kind>, catalog: Option<&Catalog>) -> anyhow::Result<Read> {
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let (document, mut problems) = spec::read_bytes(&bytes, kind);
-    if let (Some(Document::Scenario(scenario)), Some(_), true) = (&document, catalog, spec::problem::is_ok(&problems)) {
+    if let (Some(Document::Scenario(scenario)), Some(_), true) =
+        (&document, catalog, spec::problem::is_ok(&problems))
+    {
         problems.extend(spec::catalog::resolve(scenario, catalog).1);
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Read { name: path.display().to_string(), text, document, problems })
+    Ok(Read {
+        name: path.display().to_string(),
+        text,
+        document,
+        problems,
+    })
 }
 
 pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<Exit> {
     let catalog = args.catalog.clone().map(Catalog::new);
     let kind = args.kind.map(Kind::from);
-    let read: Vec<Read> =
-        args.files.iter().map(|file| read(file, kind, catalog.as_ref())).collect::<anyhow::Result<_>>()?;
+    let read: Vec<Read> = args
+        .files
+        .iter()
+        .map(|file| read(file, kind, catalog.as_ref()))
+        .collect::<anyhow::Result<_>>()?;
     let ok = read.iter().all(|one| spec::problem::is_ok(&one.problems));
     match args.format {
         Format::Json => {
-            let files: Vec<(&str, &[Problem])> = read.iter().map(|one| (one.name.as_str(), one.problems.as_slice())).collect();
+            let files: Vec<(&str, &[Problem])> = read
+                .iter()
+                .map(|one| (one.name.as_str(), one.problems.as_slice()))
+                .collect();
             output::json(&spec::render::to_json(files))?;
         }
         Format::Text => {
             for one in &read {
-                let source = Source { file: &one.name, text: &one.text };
+                let source = Source {
+                    file: &one.name,
+                    text: &one.text,
+                };
                 if !one.problems.is_empty() {
-                    output::say(&spec::render::text(&one.problems, source, output::colours_on_stderr()));
+                    output::say(&spec::render::text(
+                        &one.problems,
+                        source,
+                        output::colours_on_stderr(),
+                    ));
                 }
                 if spec::problem::is_ok(&one.problems) {
                     output::data(&format!("{}: ok\n", one.name))?;
@@ -87,10 +107,19 @@ pub(crate) fn resolve(args: &ResolveArgs) -> anyhow::Result<Exit> {
         }
     }
     if !problems.is_empty() {
-        let source = Source { file: &read.name, text: &read.text };
-        output::say(&spec::render::text(&problems, source, output::colours_on_stderr()));
+        let source = Source {
+            file: &read.name,
+            text: &read.text,
+        };
+        output::say(&spec::render::text(
+            &problems,
+            source,
+            output::colours_on_stderr(),
+        ));
     }
-    let Some((yaml, json)) = printed.filter(|_| spec::problem::is_ok(&problems)) else { return Ok(Exit::Invalid) };
+    let Some((yaml, json)) = printed.filter(|_| spec::problem::is_ok(&problems)) else {
+        return Ok(Exit::Invalid);
+    };
     match args.format {
         Format::Text => output::data(&yaml)?,
         Format::Json => output::json(&json)?,

@@ -2,13 +2,15 @@
 
 use crate::args::{Format, PlanArgs};
 use crate::exit::Exit;
+use crate::output;
 use crate::render;
 use crate::workload::{self, Read};
-use crate::output;
 use replay::Plan;
 
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
-    let Read::Scenario(scenario) = workload::read(&args.scenario)? else { return Ok(Exit::Invalid) };
+    let Read::Scenario(scenario) = workload::read(&args.scenario)? else {
+        return Ok(Exit::Invalid);
+    };
     let limit = workload::context_limit(&args.scenario, &scenario.replay, None)?;
     let file = workload::corpus_file(&args.scenario, &scenario.replay)?;
     let corpus = workload::load(&file, &scenario.replay, limit)?;

@@ -5,12 +5,14 @@ use crate::exit::Exit;
 use crate::output;
 use crate::render;
 use crate::workload::{self, Read};
-use replay::simulate::{Failure, Glob, Service, ServiceModel, simulate};
 use replay::Plan;
+use replay::simulate::{Failure, Glob, Service, ServiceModel, simulate};
 use serde_json::json;
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
-    let Read::Scenario(scenario) = workload::read(&args.scenario)? else { return Ok(Exit::Invalid) };
+    let Read::Scenario(scenario) = workload::read(&args.scenario)? else {
+        return Ok(Exit::Invalid);
+    };
     let limit = workload::context_limit(&args.scenario, &scenario.replay, None)?;
     let file = workload::corpus_file(&args.scenario, &scenario.replay)?;
     let corpus = workload::load(&file, &scenario.replay, limit)?;

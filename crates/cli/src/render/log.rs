@@ -63,7 +63,9 @@ fn sent_json(sent: &Send, traces: &[Arc<Trace>], phase_start: Seconds) -> Value 
     // The rounded time less the rounded start of the phase, rounded again only to shed the subtraction's last digits.
     event["t_phase"] = micros(micros(sent.at) - phase_start).into();
     event["tree_pass"] = sent.tree_pass.into();
-    event["depth"] = traces[sent.trace].conversations[sent.turn.conversation].depth.into();
+    event["depth"] = traces[sent.trace].conversations[sent.turn.conversation]
+        .depth
+        .into();
     event["marker"] = format!("[rid:{}]", sent.marker).into();
     if let Some(tokens) = sent.max_tokens_override {
         event["max_tokens_override"] = tokens.into();
@@ -79,7 +81,9 @@ fn mark_json(mark: &Mark) -> Option<Value> {
         Mark::SendingComplete { phase, at } => {
             json!({"ev": "phase_sending_complete", "t": micros(*at), "phase": phase_name(*phase)})
         }
-        Mark::CancelAll { at, in_flight } => json!({"ev": "cancel_all", "t": micros(*at), "in_flight": in_flight}),
+        Mark::CancelAll { at, in_flight } => {
+            json!({"ev": "cancel_all", "t": micros(*at), "in_flight": in_flight})
+        }
         Mark::PhaseComplete { phase, at } => {
             json!({"ev": "phase_complete", "t": micros(*at), "phase": phase_name(*phase)})
         }
@@ -94,8 +98,16 @@ pub(crate) fn text(log: &[Logged], traces: &[Arc<Trace>]) -> String {
         let word = |key: &str| event[key].as_str().unwrap_or_default().to_string();
         let what = match event["ev"].as_str() {
             Some("send" | "return" | "cancelled") => {
-                let error = event["error"].as_str().map(|error| format!("  {error}")).unwrap_or_default();
-                format!("lane {:<4} {} turn {}{error}", event["lane"], word("conversation"), event["turn"])
+                let error = event["error"]
+                    .as_str()
+                    .map(|error| format!("  {error}"))
+                    .unwrap_or_default();
+                format!(
+                    "lane {:<4} {} turn {}{error}",
+                    event["lane"],
+                    word("conversation"),
+                    event["turn"]
+                )
             }
             Some("cancel_all") => format!("{} in flight", event["in_flight"]),
             _ => word("phase"),

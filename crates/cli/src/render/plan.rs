@@ -31,7 +31,10 @@ pub(crate) fn json(plan: &Plan, traces: &[Arc<Trace>], settings: &Settings) -> V
 }
 
 fn lane_json(lane: &LaneStart, trace: &Trace) -> Value {
-    let completed = lane.completed.iter().map(|(index, turns)| json!([&*trace.conversations[*index].id, turns]));
+    let completed = lane
+        .completed
+        .iter()
+        .map(|(index, turns)| json!([&*trace.conversations[*index].id, turns]));
     json!({
         "lane": lane.lane,
         "trace": &*trace.id,
@@ -82,12 +85,20 @@ pub(crate) fn text(plan: &Plan, traces: &[Arc<Trace>], settings: &Settings) -> S
             Some(root) if root.waiting => format!("turn {}, waits", root.next_turn),
             Some(root) => format!("turn {}", root.next_turn),
         };
-        let first = lane.streams.iter().filter(|stream| !stream.waiting).min_by(|a, b| a.offset_ms.total_cmp(&b.offset_ms));
+        let first = lane
+            .streams
+            .iter()
+            .filter(|stream| !stream.waiting)
+            .min_by(|a, b| a.offset_ms.total_cmp(&b.offset_ms));
         let first_text = first.map_or_else(
             || "none: this lane sends nothing".to_string(),
             |stream| {
                 let id = &trace.conversations[stream.conversation].id;
-                format!("{id} turn {} at {:.3} s", stream.next_turn, stream.offset_ms / 1000.0)
+                format!(
+                    "{id} turn {} at {:.3} s",
+                    stream.next_turn,
+                    stream.offset_ms / 1000.0
+                )
             },
         );
         writeln!(

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::chains::{self, Chain};
 use super::kinds::{self, Yardstick};
 use super::placed::{Placed, common_prefix};
+use super::worker_prefix;
 
 /// A leading call with at most so many completion tokens and no block in common with the others is a preamble.
 const PREAMBLE_OUTPUT_MAX: u32 = 64;
@@ -13,8 +14,22 @@ const PREAMBLE_OUTPUT_MAX: u32 = 64;
 pub(super) struct Layer<'r> {
     /// In order of sending.
     pub(super) main: Vec<Placed<'r>>,
+    /// The first hash ids of the main chain, a preamble apart; workers that begin with the declared part of them share
+    /// the declared prefix. Empty when there are no workers.
+    pub(super) opening: &'r [i64],
     /// By first request.
     pub(super) workers: Vec<Worker<'r>>,
+}
+
+impl<'r> Layer<'r> {
+    /// All requests in one chain.
+    pub(super) fn undivided(requests: Vec<Placed<'r>>) -> Self {
+        Self {
+            main: requests,
+            opening: &[],
+            workers: Vec::new(),
+        }
+    }
 }
 
 /// A chain beside the main one.
@@ -30,17 +45,11 @@ pub(super) fn split(requests: Vec<Placed<'_>>) -> Layer<'_> {
     let (preamble, others) = set_preamble_aside(&requests);
     let chains = chains::detect(&others);
     let Some(yardstick) = chains.first().and_then(|main| Yardstick::of(main, &others)) else {
-        return Layer {
-            main: requests,
-            workers: Vec::new(),
-        };
+        return Layer::undivided(requests);
     };
     let workers = workers_by_first_request(&chains, &others);
     if workers.is_empty() {
-        return Layer {
-            main: requests,
-            workers: Vec::new(),
-        };
+        return Layer::undivided(requests);
     }
     let pick = |chain: &Chain| {
         chain
@@ -50,6 +59,7 @@ pub(super) fn split(requests: Vec<Placed<'_>>) -> Layer<'_> {
             .collect::<Vec<_>>()
     };
     let mut main = pick(&chains[0]);
+    let opening = worker_prefix::first_ids(&main);
     if let Some(preamble) = preamble {
         main.push(preamble);
         main.sort_by(Placed::order);
@@ -61,6 +71,7 @@ pub(super) fn split(requests: Vec<Placed<'_>>) -> Layer<'_> {
     });
     Layer {
         main,
+        opening,
         workers: workers.collect(),
     }
 }

@@ -203,10 +203,7 @@ fn top_layer<'r>(row: &'r Row, options: &Options) -> Layer<'r> {
     if options.split_flattened_agents && requests.len() > 1 {
         return layers::split(requests);
     }
-    Layer {
-        main: requests,
-        workers: Vec::new(),
-    }
+    Layer::undivided(requests)
 }
 
 /// The subagents that a main turn stands before, split into chains. Others are dropped, with a warning.
@@ -255,10 +252,7 @@ fn inner_layer<'r>(outer: usize, entry: &'r Subagent, options: &Options) -> Laye
     let mut layer = if options.split_flattened_agents {
         layers::split(requests)
     } else {
-        Layer {
-            main: requests,
-            workers: Vec::new(),
-        }
+        Layer::undivided(requests)
     };
     if layer.workers.is_empty() {
         layer.main.sort_by(Placed::order);
@@ -323,7 +317,7 @@ fn adopt_family<'r>(row: &Row, family: Family<'r>, clock: &Clock, drafts: &mut V
         });
     };
     let workers = layer.workers.into_iter().map(|worker| {
-        let declared = worker_prefix::of_worker(entry.declared, &layer.main, &worker.requests);
+        let declared = worker_prefix::of_worker(entry.declared, layer.opening, &worker.requests);
         (
             format!("{scope}:{}", worker.suffix).into(),
             declared,
@@ -361,7 +355,7 @@ fn adopt_flat_chains<'r>(
             id: format!("{}::{}", row.id, worker.suffix).into(),
             scope: scope.clone(),
             kind: SourceKind::WekaFlat,
-            declared: worker_prefix::of_worker(row.declared, &top.main, &worker.requests),
+            declared: worker_prefix::of_worker(row.declared, top.opening, &worker.requests),
             requests: worker.requests,
             chain: 0,
         });

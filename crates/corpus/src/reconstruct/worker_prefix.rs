@@ -13,19 +13,17 @@ pub(super) fn prefix_blocks(declared: DeclaredPrefix) -> u64 {
         .div_ceil(u64::from(BLOCK_TOKENS))
 }
 
-/// The prefix of a worker's turn 0: the declared one where the worker and the main chain begin with the same blocks
-/// that far, else none.
-pub(super) fn of_worker(
-    declared: DeclaredPrefix,
-    main: &[Placed<'_>],
-    worker: &[Placed<'_>],
-) -> DeclaredPrefix {
+/// The first hash ids of a chain; empty when none of its requests has any.
+pub(super) fn first_ids<'r>(chain: &[Placed<'r>]) -> &'r [i64] {
+    let with_ids = chain.iter().find(|placed| !placed.request.hash_ids.is_empty());
+    with_ids.map_or(&[], |placed| &placed.request.hash_ids)
+}
+
+/// The prefix of a worker's turn 0: the declared one where the worker begins with the same blocks as the main chain's
+/// `opening` that far, else none.
+pub(super) fn of_worker(declared: DeclaredPrefix, opening: &[i64], worker: &[Placed<'_>]) -> DeclaredPrefix {
     let blocks = usize::try_from(prefix_blocks(declared)).unwrap_or(usize::MAX);
-    let first_ids = |chain: &[Placed<'_>]| {
-        let with_ids = chain.iter().find(|placed| !placed.request.hash_ids.is_empty());
-        with_ids.and_then(|placed| placed.request.hash_ids.get(..blocks).map(<[i64]>::to_vec))
-    };
-    match (first_ids(main), first_ids(worker)) {
+    match (opening.get(..blocks), first_ids(worker).get(..blocks)) {
         (Some(of_main), Some(of_worker)) if blocks > 0 && of_main == of_worker => declared,
         _ => DeclaredPrefix::default(),
     }

@@ -6,5 +6,6 @@ mod dumps;
 mod fetch;
 mod hostile;
 mod loading;
+mod prompt;
 mod synth;
 mod vectors;

@@ -69,10 +69,16 @@ impl Catalog {
             Err(error) => return Err(error),
         };
         if meta.len() > BYTES_MAX {
-            return Err(io::Error::other(format!("{} bytes; at most {BYTES_MAX} are read", meta.len())));
+            return Err(io::Error::other(format!(
+                "{} bytes; at most {BYTES_MAX} are read",
+                meta.len()
+            )));
         }
         let bytes = fs::read(&path)?;
-        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = Sha256::digest(&bytes)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Ok(Some(File { bytes, sha256 }))
     }
 }

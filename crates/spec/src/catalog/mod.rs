@@ -32,12 +32,18 @@ pub(crate) fn check(root: &Node, report: &mut Report) -> Option<Entry> {
         structure::document(root, &binding::REPLAY_ENTRY, report);
         return document::checked(root, report, |view, report| {
             let replay = view.mapping("replay");
-            let node = view.get("replay").cloned().unwrap_or_else(|| Node::empty(root.place));
-            replay::definition_entry(&replay, &node, report).map(|definition| Entry::Replay(Box::new(definition)))
+            let node = view
+                .get("replay")
+                .cloned()
+                .unwrap_or_else(|| Node::empty(root.place));
+            replay::definition_entry(&replay, &node, report)
+                .map(|definition| Entry::Replay(Box::new(definition)))
         });
     }
     structure::document(root, &binding::SHAPE, report);
-    document::checked(root, report, |view, report| shape::check(view, report).map(Entry::Shape))
+    document::checked(root, report, |view, report| {
+        shape::check(view, report).map(Entry::Shape)
+    })
 }
 
 /// Whether a catalog file is a replay entry.

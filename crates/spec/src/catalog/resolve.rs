@@ -55,7 +55,10 @@ pub fn resolve(scenario: &Scenario, catalog: Option<&Catalog>) -> (Option<Resolv
     let resolved = traffic
         .ok()
         .filter(|_| is_ok_but_for_locks(&problems))
-        .map(|traffic| Resolved { scenario: scenario.clone(), traffic });
+        .map(|traffic| Resolved {
+            scenario: scenario.clone(),
+            traffic,
+        });
     (resolved, problems)
 }
 
@@ -67,7 +70,11 @@ fn shape(reference: &ShapeReference, catalog: Option<&Catalog>, report: &mut Rep
     let (file, root) = load(name, SHAPE, place, catalog, report)?;
     if is_replay(&root) {
         report
-            .error(SHAPE, place, format!("{} is a replay entry; expected a shape", shown(name)))
+            .error(
+                SHAPE,
+                place,
+                format!("{} is a replay entry; expected a shape", shown(name)),
+            )
             .hint(format!("bind it as replay: {{workload: {name}, concurrency: …}}"));
         return None;
     }
@@ -75,7 +82,13 @@ fn shape(reference: &ShapeReference, catalog: Option<&Catalog>, report: &mut Rep
     let entry = super::check(&root, &mut inner);
     relocate(inner, name, SHAPE, place, report);
     match entry? {
-        Entry::Shape(shape) => Some(Traffic::Shape { entry: EntryName { name: name.clone(), sha256: file.sha256 }, shape }),
+        Entry::Shape(shape) => Some(Traffic::Shape {
+            entry: EntryName {
+                name: name.clone(),
+                sha256: file.sha256,
+            },
+            shape,
+        }),
         Entry::Replay(_) => None,
     }
 }
@@ -83,11 +96,18 @@ fn shape(reference: &ShapeReference, catalog: Option<&Catalog>, report: &mut Rep
 fn merged(reference: &Reference, catalog: Option<&Catalog>, report: &mut Report) -> Option<Traffic> {
     let name = &reference.workload;
     let path = format!("{REPLAY}.workload");
-    let place = reference.node.get("workload").map_or(reference.node.place, |node| node.place);
+    let place = reference
+        .node
+        .get("workload")
+        .map_or(reference.node.place, |node| node.place);
     let (file, root) = load(name, &path, place, catalog, report)?;
     if !is_replay(&root) {
         report
-            .error(&*path, place, format!("{} is a shape; expected a replay entry", shown(name)))
+            .error(
+                &*path,
+                place,
+                format!("{} is a shape; expected a replay entry", shown(name)),
+            )
             .hint(format!("bind it as workload: {{shape: {name}}}"));
         return None;
     }
@@ -98,7 +118,10 @@ fn merged(reference: &Reference, catalog: Option<&Catalog>, report: &mut Report)
         return None;
     }
     let root = root.into_entry();
-    let definition = root.get("replay").cloned().unwrap_or_else(|| Node::empty(root.place));
+    let definition = root
+        .get("replay")
+        .cloned()
+        .unwrap_or_else(|| Node::empty(root.place));
     for key in ["concurrency", "workload"] {
         if definition.get(key).is_some() {
             let message = format!("workloads/{name}.yaml states {key}; expected a definition without it");
@@ -113,19 +136,32 @@ fn merged(reference: &Reference, catalog: Option<&Catalog>, report: &mut Report)
         report.merge(vec![problem]);
     }
     let mut replay = replay?;
-    replay.entry = Some(EntryName { name: name.clone(), sha256: file.sha256 });
+    replay.entry = Some(EntryName {
+        name: name.clone(),
+        sha256: file.sha256,
+    });
     Some(Traffic::Replay(Box::new(replay)))
 }
 
 /// The entry's definition with the binding's lane count and each choice that the binding states, whole.
 fn merge(entry: Node, binding: &Node) -> Node {
     let taken = |key: &str| {
-        key == "concurrency" || key == "workload" || (replay::OVERRIDES.contains(&key) && binding.get(key).is_some())
+        key == "concurrency"
+            || key == "workload"
+            || (replay::OVERRIDES.contains(&key) && binding.get(key).is_some())
     };
-    let mut entries: Vec<_> = entry.entries().iter().filter(|(key, _)| !taken(&key.text)).cloned().collect();
+    let mut entries: Vec<_> = entry
+        .entries()
+        .iter()
+        .filter(|(key, _)| !taken(&key.text))
+        .cloned()
+        .collect();
     let stated = binding.entries().iter().filter(|(key, _)| key.text != "workload");
     entries.extend(stated.filter(|(_, value)| !value.is_null()).cloned());
-    Node { place: entry.place, value: Value::Mapping(entries) }
+    Node {
+        place: entry.place,
+        value: Value::Mapping(entries),
+    }
 }
 
 /// The entry's file and tree, or one problem at the reference.
@@ -137,12 +173,20 @@ fn load(
     report: &mut Report,
 ) -> Option<(File, Node)> {
     let Some(catalog) = catalog else {
-        let message = format!("{} is a catalog entry, and no catalog was given; expected one", shown(name));
-        report.error(path, place, message).hint("name the catalog's folder with --catalog");
+        let message = format!(
+            "{} is a catalog entry, and no catalog was given; expected one",
+            shown(name)
+        );
+        report
+            .error(path, place, message)
+            .hint("name the catalog's folder with --catalog");
         return None;
     };
     if !is_plain_segment(name) {
-        let message = format!("{} is not an entry's name; expected the stem of a file in workloads/", shown(name));
+        let message = format!(
+            "{} is not an entry's name; expected the stem of a file in workloads/",
+            shown(name)
+        );
         report.error(path, place, message);
         return None;
     }
@@ -159,7 +203,11 @@ fn load(
         }
     };
     let Ok(text) = std::str::from_utf8(&file.bytes) else {
-        report.error(path, place, format!("workloads/{name}.yaml is not UTF-8 text; expected a catalog entry"));
+        report.error(
+            path,
+            place,
+            format!("workloads/{name}.yaml is not UTF-8 text; expected a catalog entry"),
+        );
         return None;
     };
     let mut inner = Report::default();
@@ -175,8 +223,11 @@ fn load(
 
 fn missing(name: &str, path: &str, place: Place, catalog: &Catalog, report: &mut Report) {
     let names = catalog.names().unwrap_or_default();
-    let message =
-        format!("{}: looked for workloads/{name}.yaml; the catalog has [{}]", shown(name), names.join(" "));
+    let message = format!(
+        "{}: looked for workloads/{name}.yaml; the catalog has [{}]",
+        shown(name),
+        names.join(" ")
+    );
     let near = crate::vocabulary::nearest(name, names.iter().map(String::as_str));
     let problem = report.error(path, place, message);
     if let Some(near) = near {
@@ -194,7 +245,14 @@ fn undecodable(problems: Vec<Problem>, name: &str, path: String, place: Place, r
             None => problem.title(),
         })
         .collect();
-    report.error(path, place, format!("workloads/{name}.yaml does not read as an entry: {}", told.join("; ")));
+    report.error(
+        path,
+        place,
+        format!(
+            "workloads/{name}.yaml does not read as an entry: {}",
+            told.join("; ")
+        ),
+    );
 }
 
 /// Problems of an entry's own checks, at the reference: decoding ones as one, the others under the prefix.
@@ -211,7 +269,9 @@ fn relocate(inner: Report, name: &str, prefix: &str, place: Place, report: &mut 
 
 fn at_reference(problem: &mut Problem, name: &str, place: Place) {
     if let Some(at) = problem.place.filter(|at| at.in_entry) {
-        problem.message.push_str(&format!(" (workloads/{name}.yaml:{}:{})", at.line, at.column));
+        problem
+            .message
+            .push_str(&format!(" (workloads/{name}.yaml:{}:{})", at.line, at.column));
         problem.place = Some(place);
     }
 }
@@ -236,11 +296,17 @@ impl Resolved {
         match &self.traffic {
             Some(Traffic::Replay(replay)) => {
                 if let Some(entry) = &replay.entry {
-                    out.push_str(&format!("# merged with workloads/{}.yaml, sha256 {}\n", entry.name, entry.sha256));
+                    out.push_str(&format!(
+                        "# merged with workloads/{}.yaml, sha256 {}\n",
+                        entry.name, entry.sha256
+                    ));
                 }
             }
             Some(Traffic::Shape { entry, shape }) => {
-                out.push_str(&format!("# workloads/{}.yaml, sha256 {}:\n", entry.name, entry.sha256));
+                out.push_str(&format!(
+                    "# workloads/{}.yaml, sha256 {}:\n",
+                    entry.name, entry.sha256
+                ));
                 for line in effective::to_yaml(&shape.settings(Origin::Catalog)).lines() {
                     out.push_str(&format!("#   {line}\n"));
                 }

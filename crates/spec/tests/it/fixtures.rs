@@ -14,8 +14,18 @@ fn every_binding_fixture_has_exactly_its_problems() {
     assert_eq!(cases.len(), 157 - uncounted());
     for case in &cases {
         let problems = case.problems();
-        assert_eq!(paths(&problems, true), case.expected("problems"), "{}: {problems:#?}", case.name);
-        assert_eq!(paths(&problems, false), case.expected("warnings"), "{}: {problems:#?}", case.name);
+        assert_eq!(
+            paths(&problems, true),
+            case.expected("problems"),
+            "{}: {problems:#?}",
+            case.name
+        );
+        assert_eq!(
+            paths(&problems, false),
+            case.expected("warnings"),
+            "{}: {problems:#?}",
+            case.name
+        );
     }
 }
 
