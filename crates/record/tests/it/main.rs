@@ -3,6 +3,7 @@
 // Test helpers stop at the first surprise, and exact figures are what is asked for.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 
+mod aiperf_figures;
 mod damage;
 mod documented;
 mod round_trip;
