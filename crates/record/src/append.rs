@@ -3,8 +3,10 @@
 //! Each append is one write, with nothing kept back in the process: what was appended survives the process being killed.
 //! When a write fails (disk full), the file is cut back to the last whole record before the error is returned, so
 //! that a later append, should there be room again, does not follow a torn one.
+//!
+//! [`write_whole`] is for the files that are not appended to: they are there whole, or not at all.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -111,4 +113,19 @@ impl<S: Storage> Appender<S> {
             source,
         }
     }
+}
+
+/// Puts `bytes` under `path`, replacing what is there, and returns once they are on the disk. A reader sees the old file or
+/// the new one, never a part.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".part");
+    File::create(&draft)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(|source| RecordError::File {
+            action: "write",
+            path: path.to_path_buf(),
+            source,
+        })
 }

@@ -4,15 +4,14 @@
 //! limits, options), to whom, from where. Credentials never do: a URL is stripped when it becomes a [`ServerUrl`].
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::RecordError;
+use crate::{RecordError, append};
 
 /// Version of `run.json` that is written; versions up to it are read.
 pub const HEADER_VERSION: u32 = 1;
@@ -183,19 +182,13 @@ pub struct Slo {
 
 /// Writes `run.json` whole or not at all, and returns once it is on the disk.
 pub fn write(path: &Path, header: &RunHeader) -> Result<(), RecordError> {
-    let error = |action, source| RecordError::File {
-        action,
+    let mut text = serde_json::to_vec_pretty(header).map_err(|problem| RecordError::File {
+        action: "write",
         path: path.to_path_buf(),
-        source,
-    };
-    let mut text = serde_json::to_vec_pretty(header).map_err(|source| error("write", source.into()))?;
+        source: problem.into(),
+    })?;
     text.push(b'\n');
-    let draft = path.with_extension("json.part");
-    let mut file = File::create(&draft).map_err(|source| error("create", source))?;
-    file.write_all(&text)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|source| error("write", source))
+    append::write_whole(path, &text)
 }
 
 /// Reads `run.json`; `Ok(None)` when there is none.

@@ -47,7 +47,7 @@ fn rows_cut_at_every_byte_give_the_rows_before() {
     let whole = fs::read(&path).unwrap();
     for length in 0..=whole.len() {
         fs::write(&path, &whole[..length]).unwrap();
-        let kept = whole[..length].iter().filter(|byte| **byte == b'\n').count();
+        let kept = whole[..length].split(|byte| *byte == b'\n').count() - 1;
         // Only the newline is missing: the row is whole.
         let kept = kept + usize::from(whole.get(length) == Some(&b'\n'));
         let (entries, losses) = read(folder.path());

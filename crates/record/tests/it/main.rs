@@ -1,5 +1,9 @@
 //! Tests of the record files and of every statistic.
 
+// Test helpers stop at the first surprise, and exact figures are what is asked for.
+#![allow(clippy::unwrap_used, clippy::float_cmp)]
+
+mod aiperf_figures;
 mod damage;
 mod documented;
 mod round_trip;

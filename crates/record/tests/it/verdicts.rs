@@ -62,7 +62,7 @@ fn each_doubt_is_raised_by_its_own_fault() {
             record.stamps.due_ns -= if index % 50 == 1 { 2 * MS } else { 0 }
         }),
         ("client_limit_parsing", |_, record| {
-            record.parse_lag_max_ns = 2 * MS
+            record.parse_lag_max_ns = 2 * MS;
         }),
         ("no_usage", |index, record| {
             if index == 0 {
@@ -71,13 +71,13 @@ fn each_doubt_is_raised_by_its_own_fault() {
         }),
         ("no_cached_tokens", |_, record| record.usage.cached_tokens = None),
         ("early_finish", |index, record| {
-            record.osl_planned += u64::from(index == 0)
+            record.osl_planned += u64::from(index == 0);
         }),
         ("isl_drift", |_, record| record.usage.prompt_tokens = Some(120)),
         ("warm_cache", |_, record| record.usage.cached_tokens = Some(60)),
         ("no_done", |index, record| record.done_seen = index != 0),
         ("malformed_events", |index, record| {
-            record.malformed_events = u64::from(index == 0)
+            record.malformed_events = u64::from(index == 0);
         }),
     ];
     for (code, change) in cases {

@@ -32,17 +32,20 @@ impl Doubt {
             ),
             Self::Unrecorded(requests) => (
                 "unrecorded",
-                format!("{requests} requests were started and have no row"),
+                format!("{} started without leaving a row", several(*requests, "request")),
                 "they were in flight when the run was killed, or their row could not be written",
             ),
             Self::DamagedRows(rows, first) => (
                 "damaged_rows",
-                format!("{rows} rows could not be read: {first}"),
+                format!("{} cannot be read: {first}", several(*rows, "row")),
                 "no figure counts them; restore requests.jsonl, or look at the line named",
             ),
             Self::ChunksMissing(requests) => (
                 "chunks_missing",
-                format!("the chunk stamps of {requests} requests are not in chunks.bin"),
+                format!(
+                    "the chunk stamps of {} are not in chunks.bin",
+                    several(*requests, "request")
+                ),
                 "ITL is over the other requests; TTFT, TPOT and E2E are over all",
             ),
             Self::NothingAnswered => (
@@ -57,7 +60,10 @@ impl Doubt {
             ),
             Self::Truncated(requests) => (
                 "truncated",
-                format!("{requests} streams ended before a finish reason or [DONE]"),
+                format!(
+                    "{} ended before a finish reason or [DONE]",
+                    several(*requests, "stream")
+                ),
                 "look for a proxy's time limit or a restart of the server",
             ),
             Self::Overflows(requests, answered, window) => (
@@ -72,22 +78,28 @@ impl Doubt {
             ),
             Self::WarmupTrouble(failed, overflow) => (
                 "warmup_trouble",
-                format!("in the warm-up {failed} requests failed and {overflow} overflowed"),
+                format!("requests of the warm-up: {failed} failed, {overflow} overflowed"),
                 "their lanes began the measurement with a colder cache",
             ),
             Self::Censored(requests) => (
                 "censored",
-                format!("{requests} requests were cut by the end of the grace period"),
+                format!(
+                    "{} cut by the end of the grace period",
+                    several(*requests, "request")
+                ),
                 "the slowest answers are among them: high percentiles are too good; lengthen the grace period",
             ),
             Self::Malformed(events) => (
                 "malformed_events",
-                format!("{events} events were not understood"),
+                format!("{} not understood", several(*events, "event")),
                 "look at the server's stream: a proxy may cut events",
             ),
             Self::NoDone(requests) => (
                 "no_done",
-                format!("{requests} answers ended with a finish reason but without [DONE]"),
+                format!(
+                    "{} ended with a finish reason but without [DONE]",
+                    several(*requests, "answer")
+                ),
                 "nothing is lost; another client may call them cut",
             ),
             Self::FewRequests(n, percent, needed) => (
@@ -169,6 +181,10 @@ fn with_reason(what: &str, reason: &str) -> String {
     } else {
         format!("{what}: {reason}")
     }
+}
+
+fn several(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn percent(share: f64) -> String {
