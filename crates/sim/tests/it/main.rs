@@ -1,0 +1,10 @@
+//! The simulated server from outside: its engine and cache as pure values, its answers over real sockets.
+
+mod cached_tokens;
+mod client;
+mod engine;
+mod faults;
+mod metrics;
+mod prefix_cache;
+mod serving;
+mod shapes;
