@@ -1,11 +1,14 @@
 //! One file, read: told apart, structure first, meaning after.
 
-use crate::catalog::{self, Entry};
+use std::str::FromStr;
+
+use crate::catalog::{self, Catalog, Entry};
 use crate::grammar::{binding, sweeper as sweeper_grammar, walk};
-use crate::problem::{Place, Problem, Report, is_ok_but_for_locks};
+use crate::problem::{Place, Problem, Report, is_ok, is_ok_but_for_locks};
 use crate::scenario::{self, Scenario};
 use crate::sweeper::{self, Sweeper};
 use crate::view::View;
+use crate::vocabulary::not_one_of;
 use crate::yaml::{self, Node};
 
 /// The kinds of document.
@@ -30,6 +33,15 @@ impl Kind {
             Kind::Catalog => "catalog",
             Kind::Sweeper => "sweeper",
         }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Kind, String> {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == word);
+        kind.ok_or_else(|| not_one_of(word, &Kind::ALL.map(Kind::as_str)))
     }
 }
 
@@ -62,6 +74,17 @@ pub fn read_bytes(bytes: &[u8], kind: Option<Kind>) -> (Option<Document>, Vec<Pr
         Ok(text) => read(text, kind),
         Err(error) => (None, vec![not_text(bytes, error.valid_up_to())]),
     }
+}
+
+/// As [`read_bytes`], and with a catalog also what following the references finds.
+pub fn validate(bytes: &[u8], kind: Option<Kind>, catalog: Option<&Catalog>) -> (Option<Document>, Vec<Problem>) {
+    let (document, mut problems) = read_bytes(bytes, kind);
+    if let (Some(Document::Scenario(scenario)), Some(catalog)) = (&document, catalog)
+        && is_ok(&problems)
+    {
+        problems.extend(catalog::resolve(scenario, Some(catalog)).1);
+    }
+    (document, problems)
 }
 
 fn not_text(bytes: &[u8], valid: usize) -> Problem {

@@ -157,8 +157,8 @@ impl Report {
         !is_ok(&self.problems)
     }
 
-    pub(crate) fn merge(&mut self, problems: Vec<Problem>) {
-        self.problems.extend(problems);
+    pub(crate) fn add(&mut self, problem: Problem) {
+        self.problems.push(problem);
     }
 
     /// All of them, by path and then message, so that output is stable.

@@ -16,7 +16,7 @@ const KEPT: [&str; 5] = ["name", "model", "coefficients", "engine_version", "clu
 pub struct Scenario {
     /// `kind` is stated; it then says `Scenario`.
     pub(crate) states_kind: bool,
-    /// Stated keys that are kept and not read, in document order.
+    /// Stated keys that are kept and not read.
     pub(crate) kept: Vec<(String, Node)>,
     /// The traffic; `None` asks a question without traffic, and cannot be run.
     pub workload: Option<Workload>,

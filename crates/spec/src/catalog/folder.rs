@@ -45,9 +45,9 @@ impl Catalog {
             let item = item?;
             let name = item.file_name();
             let stem = name.to_str().and_then(|name| name.strip_suffix(".yaml"));
-            // A link counts as what it points to.
+            // A link counts as what it points to; one that points nowhere is an entry that cannot be read.
             if let Some(stem) = stem.filter(|stem| !stem.is_empty())
-                && fs::metadata(item.path())?.is_file()
+                && fs::metadata(item.path()).map_or(true, |meta| meta.is_file())
             {
                 names.push(stem.to_owned());
             }

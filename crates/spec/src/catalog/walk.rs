@@ -1,6 +1,5 @@
 //! `validate-catalog`: every entry of a catalog, checked (`bindings.md` §10).
 
-use std::fs;
 use std::path::Path;
 
 use super::Catalog;
@@ -53,7 +52,7 @@ pub fn validate(root: &Path) -> Walk {
         Ok(names) if names.is_empty() => {
             refused(format!("{} has nothing to validate; expected workloads/*.yaml", root.display()))
         }
-        Ok(names) => entries(root, &names),
+        Ok(names) => entries(&catalog, &names),
     }
 }
 
@@ -61,22 +60,22 @@ fn refused(message: String) -> Walk {
     Walk { out: String::new(), err: format!("error: {message}\n"), exit: 2 }
 }
 
-fn entries(root: &Path, names: &[String]) -> Walk {
+fn entries(catalog: &Catalog, names: &[String]) -> Walk {
     let mut walk = Walk { out: "workloads\n".to_owned(), err: String::new(), exit: 0 };
     let mut failed = 0;
     for name in names {
-        let file = root.join("workloads").join(format!("{name}.yaml"));
-        let good = match fs::read(&file) {
-            Err(error) => {
-                walk.err.push_str(&format!("{name}: error: cannot be read: {error}\n"));
-                false
-            }
-            Ok(bytes) => {
-                let (_, problems) = read_bytes(&bytes, Some(Kind::Catalog));
+        let good = match catalog.file(name) {
+            Ok(Some(file)) => {
+                let (_, problems) = read_bytes(&file.bytes, Some(Kind::Catalog));
                 for problem in &problems {
                     walk.err.push_str(&format!("{name}: {}\n", render::line(problem)));
                 }
                 is_ok(&problems)
+            }
+            unreadable => {
+                let why = unreadable.err().map_or_else(|| "no such file".to_owned(), |error| error.to_string());
+                walk.err.push_str(&format!("{name}: error: cannot be read: {why}\n"));
+                false
             }
         };
         if good {

@@ -13,7 +13,7 @@ use crate::vocabulary::{HARNESS_VERSIONS, SCENARIO_NAMES, SCENARIOS, WARMUP_MODE
 use crate::yaml::Node;
 
 /// What a reference may state beside the entry's name.
-const CHOICES: [&str; 6] = [
+pub(crate) const CHOICES: [&str; 6] = [
     "concurrency",
     "random_seed",
     "benchmark_duration_s",
@@ -55,7 +55,7 @@ pub(crate) fn inline(view: &View<'_>, report: &mut Report) -> Option<Replay> {
 }
 
 /// Checks a catalog entry's definition, which states no lane count and no reference.
-pub(crate) fn definition_entry(view: &View<'_>, node: &Node, report: &mut Report) -> Option<Definition> {
+pub(crate) fn definition_entry(view: &View<'_>, report: &mut Report) -> Option<Definition> {
     if view.has("concurrency") {
         view.error(report, "concurrency", "a catalog entry states no concurrency; the lane count is the run's choice")
             .hint("state it where the entry is bound");
@@ -63,8 +63,8 @@ pub(crate) fn definition_entry(view: &View<'_>, node: &Node, report: &mut Report
     if view.has("workload") {
         view.error(report, "workload", "a catalog entry is not itself a reference; expected a definition");
     }
-    definition(view, Some(NO_LANES), report)?;
-    Some(Definition { node: node.clone() })
+    let replay = definition(view, Some(NO_LANES), report)?;
+    Some(Definition { replay })
 }
 
 fn concurrency(view: &View<'_>, report: &mut Report) -> Option<u32> {

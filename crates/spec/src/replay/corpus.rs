@@ -72,7 +72,10 @@ fn repository<'a>(source: &View<'a>, loader: Option<&Loader>, report: &mut Repor
     const KEY: &str = "huggingface";
     let found = check::text(source, report, KEY, "the dataset repository, owner/name")?;
     if !is_owner_and_name(found) {
-        source.error(report, KEY, format!("{} is not of the form owner/name", shown(found)));
+        let problem = source.error(report, KEY, format!("expected owner/name, found {}", shown(found)));
+        if let Some(loader) = loader {
+            problem.hint(format!("write {}", loader.repository));
+        }
         return None;
     }
     let Some(loader) = loader else { return Some(found) };

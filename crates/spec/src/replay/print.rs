@@ -1,6 +1,6 @@
 //! A checked replay as the settings of the effective document.
 
-use super::{MaxContextLength, Origin, Replay, Warmup};
+use super::{Definition, MaxContextLength, Origin, Replay, Warmup};
 use crate::effective::{Content, Leaf, Setting};
 use crate::terms::Terms;
 
@@ -73,6 +73,15 @@ impl Replay {
     fn leaf(&self, group: &str, key: &str, value: impl Into<Leaf>) -> Setting {
         let origin = self.origin(&format!("{group}{key}")).unwrap_or(Origin::Stated);
         Setting { key: key.to_owned(), content: Content::Leaf(value.into(), origin) }
+    }
+}
+
+impl Definition {
+    /// Every key of the definition with its effective value.
+    pub fn settings(&self) -> Vec<Setting> {
+        let mut settings = self.replay.settings();
+        settings.retain(|setting| setting.key != "concurrency");
+        settings
     }
 }
 

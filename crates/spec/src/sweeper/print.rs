@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{Cap, KvRatio, Load, Sweeper, Synthetic};
-use crate::effective::{self, Content, Leaf, Setting};
+use crate::effective::{Content, Leaf, Setting};
 use crate::replay::Origin;
 
 impl Sweeper {
@@ -62,23 +62,8 @@ impl Sweeper {
         Setting::leaf(key, value, if stated { Origin::Stated } else { Origin::Default })
     }
 
-    /// The effective document as YAML, each value with its origin; it validates, and resolves to itself.
-    pub fn to_yaml(&self) -> String {
-        effective::to_yaml(&self.settings())
-    }
-
-    /// The effective document as JSON: `document`, `origins` by path, and `load`, what it comes to without a server.
-    pub fn to_json(&self) -> Json {
-        let settings = self.settings();
-        json!({
-            "kind": "sweeper",
-            "document": effective::to_json(&settings),
-            "origins": effective::origins(&settings),
-            "load": self.load_json(),
-        })
-    }
-
-    fn load_json(&self) -> Json {
+    /// What the load comes to without a server.
+    pub(crate) fn load_json(&self) -> Json {
         let mut load = json!({"shape": self.shape()});
         match self.effective_in_flight_cap(None) {
             Ok(Cap::Open) => {
