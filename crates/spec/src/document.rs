@@ -1,11 +1,14 @@
 //! One file, read: told apart, structure first, meaning after.
 
-use crate::catalog::{self, Entry};
+use std::str::FromStr;
+
+use crate::catalog::{self, Catalog, Entry};
 use crate::grammar::{binding, sweeper as sweeper_grammar, walk};
-use crate::problem::{Place, Problem, Report, is_ok_but_for_locks};
+use crate::problem::{Place, Problem, Report, is_ok, is_ok_but_for_locks};
 use crate::scenario::{self, Scenario};
 use crate::sweeper::{self, Sweeper};
 use crate::view::View;
+use crate::vocabulary::not_one_of;
 use crate::yaml::{self, Node};
 
 /// The kinds of document.
@@ -30,6 +33,15 @@ impl Kind {
             Kind::Catalog => "catalog",
             Kind::Sweeper => "sweeper",
         }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Kind, String> {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == word);
+        kind.ok_or_else(|| not_one_of(word, &Kind::ALL.map(Kind::as_str)))
     }
 }
 
@@ -64,13 +76,20 @@ pub fn read_bytes(bytes: &[u8], kind: Option<Kind>) -> (Option<Document>, Vec<Pr
     }
 }
 
+/// As [`read_bytes`], and with a catalog also what following the references finds.
+pub fn validate(bytes: &[u8], kind: Option<Kind>, catalog: Option<&Catalog>) -> (Option<Document>, Vec<Problem>) {
+    let (document, mut problems) = read_bytes(bytes, kind);
+    if let (Some(Document::Scenario(scenario)), Some(catalog)) = (&document, catalog)
+        && is_ok(&problems)
+    {
+        problems.extend(catalog::resolve(scenario, Some(catalog)).1);
+    }
+    (document, problems)
+}
+
 fn not_text(bytes: &[u8], valid: usize) -> Problem {
     let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-    let place = if valid == 0 {
-        Place::START
-    } else {
-        yaml::locate(text, valid)
-    };
+    let place = if valid == 0 { Place::START } else { yaml::locate(text, valid) };
     let mut report = Report::default();
     let found = format!("expected UTF-8 text, found the byte 0x{:02x}", bytes[valid]);
     report.error("", place, found);
@@ -114,10 +133,7 @@ fn told_apart(root: &Node) -> Kind {
     if ["shape", "trace", "replay"].into_iter().any(in_workload) {
         Kind::Scenario
     } else if any(&["goal", "search_space", "adapters", "sweep"])
-        || sweeper_grammar::WORKLOAD
-            .fields
-            .iter()
-            .any(|field| in_workload(field.key))
+        || sweeper_grammar::WORKLOAD.fields.iter().any(|field| in_workload(field.key))
     {
         Kind::Sweeper
     } else if !has("workload") && !has("kind") && any(&["replay", "prompt", "output", "prefix_tokens"]) {

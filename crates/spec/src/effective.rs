@@ -74,17 +74,11 @@ impl<T: Into<Leaf>> From<Option<T>> for Leaf {
 
 impl Setting {
     pub(crate) fn leaf(key: &str, value: impl Into<Leaf>, origin: Origin) -> Setting {
-        Setting {
-            key: key.to_owned(),
-            content: Content::Leaf(value.into(), origin),
-        }
+        Setting { key: key.to_owned(), content: Content::Leaf(value.into(), origin) }
     }
 
     pub(crate) fn group(key: &str, settings: Vec<Setting>) -> Setting {
-        Setting {
-            key: key.to_owned(),
-            content: Content::Group(settings),
-        }
+        Setting { key: key.to_owned(), content: Content::Group(settings) }
     }
 }
 
@@ -103,11 +97,7 @@ fn write_yaml(settings: &[Setting], indent: &str, out: &mut String) {
                 out.push_str(&format!("{indent}# {key}: unset  # {}\n", origin.as_str()));
             }
             Content::Leaf(leaf, origin) => {
-                out.push_str(&format!(
-                    "{indent}{key}: {}  # {}\n",
-                    leaf_yaml(leaf),
-                    origin.as_str()
-                ));
+                out.push_str(&format!("{indent}{key}: {}  # {}\n", leaf_yaml(leaf), origin.as_str()));
             }
             // A block mapping without a key would read as null.
             Content::Group(inner) if !inner.iter().any(is_written) => {
@@ -128,9 +118,7 @@ fn is_written(setting: &Setting) -> bool {
 
 fn written_key(key: &str) -> String {
     let simple = key.starts_with(|first: char| first.is_ascii_alphabetic())
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if simple { key.to_owned() } else { yaml::quoted(key) }
 }
 

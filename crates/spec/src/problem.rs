@@ -113,9 +113,7 @@ pub fn is_ok(problems: &[Problem]) -> bool {
 
 /// No error among them but violations of scenario locks.
 pub fn is_ok_but_for_locks(problems: &[Problem]) -> bool {
-    !problems
-        .iter()
-        .any(|problem| problem.is_error() && !problem.waivable)
+    !problems.iter().any(|problem| problem.is_error() && !problem.waivable)
 }
 
 /// Problems in the making.
@@ -159,8 +157,8 @@ impl Report {
         !is_ok(&self.problems)
     }
 
-    pub(crate) fn merge(&mut self, problems: Vec<Problem>) {
-        self.problems.extend(problems);
+    pub(crate) fn add(&mut self, problem: Problem) {
+        self.problems.push(problem);
     }
 
     /// All of them, by path and then message, so that output is stable.

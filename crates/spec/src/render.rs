@@ -20,12 +20,7 @@ pub struct Source<'a> {
 
 /// Problems for a terminal: `error: path: message`, the place, the line with a caret, the hint. Colours only when asked.
 pub fn text(problems: &[Problem], source: Source<'_>, colours: bool) -> String {
-    let renderer = if colours {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    }
-    .decor_style(DecorStyle::Ascii);
+    let renderer = if colours { Renderer::styled() } else { Renderer::plain() }.decor_style(DecorStyle::Ascii);
     let mut out = String::new();
     for problem in problems {
         out.push_str(&one(problem, source, &renderer));
@@ -39,9 +34,7 @@ fn one(problem: &Problem, source: Source<'_>, renderer: &Renderer) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group = level
-        .primary_title(problem.title())
-        .elements(Vec::<annotate_snippets::Message<'_>>::new());
+    let mut group = level.primary_title(problem.title()).elements(Vec::<annotate_snippets::Message<'_>>::new());
     if let Some(place) = problem.place {
         let (line, start, end) = line_of(source.text, place);
         if line.len() <= LINE_BYTES_MAX {

@@ -100,22 +100,13 @@ pub(crate) fn check(view: &View<'_>, report: &mut Report) -> Option<Trace> {
     let sha256 = check::digest(view, report, "sha256");
     let rows = check::at_least(view, report, "rows", 0).filter(|rows| *rows > 0);
     let header = header(&view.mapping("header"), report);
-    let token_blocks = view
-        .has("token_blocks")
-        .then(|| token_blocks(&view.mapping("token_blocks"), report));
+    let token_blocks = view.has("token_blocks").then(|| token_blocks(&view.mapping("token_blocks"), report));
     let terms = terms::check(view, report);
     let token_blocks = match token_blocks {
         Some(checked) => Some(checked?),
         None => None,
     };
-    Some(Trace {
-        data: data?.to_owned(),
-        sha256,
-        rows,
-        header: header?,
-        token_blocks,
-        terms,
-    })
+    Some(Trace { data: data?.to_owned(), sha256, rows, header: header?, token_blocks, terms })
 }
 
 fn header(view: &View<'_>, report: &mut Report) -> Option<Header> {
@@ -144,8 +135,7 @@ fn server(view: &View<'_>, report: &mut Report) -> Server {
         max_num_seqs: count("max_num_seqs"),
         block_size: count("block_size"),
         max_model_len: count("max_model_len"),
-        gpu_memory_utilization: check::fraction(view, report, "gpu_memory_utilization")
-            .filter(|value| *value > 0.0),
+        gpu_memory_utilization: check::fraction(view, report, "gpu_memory_utilization").filter(|value| *value > 0.0),
     }
 }
 
@@ -153,11 +143,7 @@ fn slo_targets(view: &View<'_>, report: &mut Report) -> Vec<(String, SloTargets)
     view.all()
         .map(|(key, class)| {
             if key.text.is_empty() {
-                report.error(
-                    view.path.clone(),
-                    key.place,
-                    "an SLO class has an empty name; expected a name",
-                );
+                report.error(view.path.clone(), key.place, "an SLO class has an empty name; expected a name");
             }
             (key.text.clone(), slo_class(&class, report))
         })
@@ -169,23 +155,13 @@ fn slo_class(view: &View<'_>, report: &mut Report) -> SloTargets {
     let [ttft_ms, itl_ms, e2e_ms] =
         KEYS.map(|key| check::not_negative(view, report, key).filter(|value| *value > 0.0));
     // A target that is wrong is one problem already; only zeros and absences leave the class unconstrained.
-    if KEYS
-        .iter()
-        .all(|key| view.number(key).is_none_or(|value| value == 0.0))
-    {
+    if KEYS.iter().all(|key| view.number(key).is_none_or(|value| value == 0.0)) {
         view.error_here(
             report,
-            format!(
-                "the class constrains nothing; expected a value above 0 for one of {}",
-                listed(&KEYS)
-            ),
+            format!("the class constrains nothing; expected a value above 0 for one of {}", listed(&KEYS)),
         );
     }
-    SloTargets {
-        ttft_ms,
-        itl_ms,
-        e2e_ms,
-    }
+    SloTargets { ttft_ms, itl_ms, e2e_ms }
 }
 
 fn token_blocks(view: &View<'_>, report: &mut Report) -> Option<TokenBlocks> {
@@ -197,18 +173,11 @@ fn token_blocks(view: &View<'_>, report: &mut Report) -> Option<TokenBlocks> {
         return None;
     }
     if sha256.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        view.error(
-            report,
-            "sha256",
-            format!("expected 64 lowercase hex digits, found {}", shown(sha256)),
-        )
-        .hint(format!("write {}", sha256.to_ascii_lowercase()));
+        view.error(report, "sha256", format!("expected 64 lowercase hex digits, found {}", shown(sha256)))
+            .hint(format!("write {}", sha256.to_ascii_lowercase()));
         return None;
     }
-    Some(TokenBlocks {
-        path: path?.to_owned(),
-        sha256: sha256.to_owned(),
-    })
+    Some(TokenBlocks { path: path?.to_owned(), sha256: sha256.to_owned() })
 }
 
 impl Trace {
@@ -216,11 +185,7 @@ impl Trace {
     pub fn settings(&self) -> Vec<Setting> {
         let stated = Origin::Stated;
         let mut settings = vec![Setting::leaf("data", self.data.as_str(), stated)];
-        settings.extend(
-            self.sha256
-                .as_deref()
-                .map(|digest| Setting::leaf("sha256", digest, stated)),
-        );
+        settings.extend(self.sha256.as_deref().map(|digest| Setting::leaf("sha256", digest, stated)));
         settings.extend(self.rows.map(|rows| Setting::leaf("rows", rows, stated)));
         settings.push(Setting::group("header", self.header.settings()));
         settings.extend(self.token_blocks.as_ref().map(|blocks| {
@@ -241,18 +206,13 @@ impl Header {
             Setting::leaf("time_unit", self.time_unit.as_str(), stated),
             Setting::leaf("mode", self.mode.as_str(), stated),
         ];
-        settings.extend(
-            self.workload_seed
-                .map(|seed| Setting::leaf("workload_seed", seed, stated)),
-        );
+        settings.extend(self.workload_seed.map(|seed| Setting::leaf("workload_seed", seed, stated)));
         if self.server != Server::default() {
             settings.push(Setting::group("server", self.server.settings()));
         }
         if !self.goodput_slo_targets.is_empty() {
-            let classes = self
-                .goodput_slo_targets
-                .iter()
-                .map(|(name, targets)| Setting::group(name, targets.settings()));
+            let classes =
+                self.goodput_slo_targets.iter().map(|(name, targets)| Setting::group(name, targets.settings()));
             settings.push(Setting::group("goodput_slo_targets", classes.collect()));
         }
         settings
@@ -283,13 +243,9 @@ impl Server {
 
 impl SloTargets {
     fn settings(self) -> Vec<Setting> {
-        [
-            ("ttft_ms", self.ttft_ms),
-            ("itl_ms", self.itl_ms),
-            ("e2e_ms", self.e2e_ms),
-        ]
-        .into_iter()
-        .filter_map(|(key, value)| Some(Setting::leaf(key, value?, Origin::Stated)))
-        .collect()
+        [("ttft_ms", self.ttft_ms), ("itl_ms", self.itl_ms), ("e2e_ms", self.e2e_ms)]
+            .into_iter()
+            .filter_map(|(key, value)| Some(Setting::leaf(key, value?, Origin::Stated)))
+            .collect()
     }
 }

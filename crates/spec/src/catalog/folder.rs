@@ -45,9 +45,9 @@ impl Catalog {
             let item = item?;
             let name = item.file_name();
             let stem = name.to_str().and_then(|name| name.strip_suffix(".yaml"));
-            // A link counts as what it points to.
+            // A link counts as what it points to; one that points nowhere is an entry that cannot be read.
             if let Some(stem) = stem.filter(|stem| !stem.is_empty())
-                && fs::metadata(item.path())?.is_file()
+                && fs::metadata(item.path()).map_or(true, |meta| meta.is_file())
             {
                 names.push(stem.to_owned());
             }
@@ -69,16 +69,10 @@ impl Catalog {
             Err(error) => return Err(error),
         };
         if meta.len() > BYTES_MAX {
-            return Err(io::Error::other(format!(
-                "{} bytes; at most {BYTES_MAX} are read",
-                meta.len()
-            )));
+            return Err(io::Error::other(format!("{} bytes; at most {BYTES_MAX} are read", meta.len())));
         }
         let bytes = fs::read(&path)?;
-        let sha256 = Sha256::digest(&bytes)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Some(File { bytes, sha256 }))
     }
 }

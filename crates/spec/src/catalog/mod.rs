@@ -3,6 +3,7 @@
 //! The only part of this crate that opens files, and only for reading.
 
 mod folder;
+mod print;
 mod resolve;
 mod walk;
 
@@ -11,9 +12,10 @@ pub use resolve::{Resolved, Traffic, resolve};
 pub use walk::{Walk, validate};
 
 use crate::document;
+use crate::effective::Setting;
 use crate::grammar::{binding, walk as structure};
 use crate::problem::Report;
-use crate::replay::{self, Definition};
+use crate::replay::{self, Definition, Origin};
 use crate::shape::{self, Shape};
 use crate::yaml::Node;
 
@@ -31,22 +33,25 @@ pub(crate) fn check(root: &Node, report: &mut Report) -> Option<Entry> {
     if is_replay(root) {
         structure::document(root, &binding::REPLAY_ENTRY, report);
         return document::checked(root, report, |view, report| {
-            let replay = view.mapping("replay");
-            let node = view
-                .get("replay")
-                .cloned()
-                .unwrap_or_else(|| Node::empty(root.place));
-            replay::definition_entry(&replay, &node, report)
-                .map(|definition| Entry::Replay(Box::new(definition)))
+            let definition = replay::definition_entry(&view.mapping("replay"), report)?;
+            Some(Entry::Replay(Box::new(definition)))
         });
     }
     structure::document(root, &binding::SHAPE, report);
-    document::checked(root, report, |view, report| {
-        shape::check(view, report).map(Entry::Shape)
-    })
+    document::checked(root, report, |view, report| shape::check(view, report).map(Entry::Shape))
 }
 
 /// Whether a catalog file is a replay entry.
 pub(crate) fn is_replay(root: &Node) -> bool {
     root.entries().iter().any(|(key, _)| key.text == "replay")
+}
+
+impl Entry {
+    /// Every key of the file with its effective value.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            Entry::Shape(shape) => shape.settings(Origin::Stated),
+            Entry::Replay(definition) => vec![Setting::group("replay", definition.settings())],
+        }
+    }
 }

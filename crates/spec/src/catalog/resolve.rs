@@ -3,13 +3,12 @@
 //! Runs only over a document without errors. Its problems have paths under `references.` and the place of the reference.
 
 use super::folder::{Catalog, File, is_plain_segment};
-use super::{Entry, is_replay};
-use crate::effective::{self, Setting};
+use super::is_replay;
 use crate::grammar::{binding, walk as structure};
 use crate::problem::{Place, Problem, Report, is_ok_but_for_locks, shown};
-use crate::replay::{self, EntryName, Origin, Reference, Replay};
+use crate::replay::{self, EntryName, Reference, Replay};
 use crate::scenario::{Scenario, ShapeReference, Workload};
-use crate::shape::Shape;
+use crate::shape::{self, Shape};
 use crate::trace::Trace;
 use crate::view::View;
 use crate::yaml::{self, Node, Value};
@@ -48,80 +47,62 @@ pub fn resolve(scenario: &Scenario, catalog: Option<&Catalog>) -> (Option<Resolv
         None => Ok(None),
         Some(Workload::Trace(trace)) => Ok(Some(Traffic::Trace(trace.clone()))),
         Some(Workload::Replay(replay)) => Ok(Some(Traffic::Replay(replay.clone()))),
-        Some(Workload::Shape(reference)) => shape(reference, catalog, &mut report).ok_or(()).map(Some),
+        Some(Workload::Shape(reference)) => followed(reference, catalog, &mut report).ok_or(()).map(Some),
         Some(Workload::Reference(reference)) => merged(reference, catalog, &mut report).ok_or(()).map(Some),
     };
     let problems = report.finish();
     let resolved = traffic
         .ok()
         .filter(|_| is_ok_but_for_locks(&problems))
-        .map(|traffic| Resolved {
-            scenario: scenario.clone(),
-            traffic,
-        });
+        .map(|traffic| Resolved { scenario: scenario.clone(), traffic });
     (resolved, problems)
 }
 
 const SHAPE: &str = "references.workload.shape";
 const REPLAY: &str = "references.workload.replay";
 
-fn shape(reference: &ShapeReference, catalog: Option<&Catalog>, report: &mut Report) -> Option<Traffic> {
+fn followed(reference: &ShapeReference, catalog: Option<&Catalog>, report: &mut Report) -> Option<Traffic> {
     let (name, place) = (&reference.name, reference.place);
     let (file, root) = load(name, SHAPE, place, catalog, report)?;
     if is_replay(&root) {
         report
-            .error(
-                SHAPE,
-                place,
-                format!("{} is a replay entry; expected a shape", shown(name)),
-            )
+            .error(SHAPE, place, format!("{} is a replay entry; expected a shape", shown(name)))
             .hint(format!("bind it as replay: {{workload: {name}, concurrency: …}}"));
         return None;
     }
     let mut inner = Report::default();
-    let entry = super::check(&root, &mut inner);
-    relocate(inner, name, SHAPE, place, report);
-    match entry? {
-        Entry::Shape(shape) => Some(Traffic::Shape {
-            entry: EntryName {
-                name: name.clone(),
-                sha256: file.sha256,
-            },
-            shape,
-        }),
-        Entry::Replay(_) => None,
+    structure::document(&root, &binding::SHAPE, &mut inner);
+    if inner.has_errors() {
+        undecodable(inner.finish(), name, SHAPE, place, report);
+        return None;
     }
+    let root = root.into_entry();
+    let mut inner = Report::default();
+    let shape = shape::check(&View::new(&root, SHAPE), &mut inner);
+    at_reference(inner, name, place, report);
+    let entry = EntryName { name: name.clone(), sha256: file.sha256 };
+    Some(Traffic::Shape { entry, shape: shape? })
 }
 
 fn merged(reference: &Reference, catalog: Option<&Catalog>, report: &mut Report) -> Option<Traffic> {
     let name = &reference.workload;
     let path = format!("{REPLAY}.workload");
-    let place = reference
-        .node
-        .get("workload")
-        .map_or(reference.node.place, |node| node.place);
+    let place = reference.node.get("workload").map_or(reference.node.place, |node| node.place);
     let (file, root) = load(name, &path, place, catalog, report)?;
     if !is_replay(&root) {
         report
-            .error(
-                &*path,
-                place,
-                format!("{} is a shape; expected a replay entry", shown(name)),
-            )
+            .error(&*path, place, format!("{} is a shape; expected a replay entry", shown(name)))
             .hint(format!("bind it as workload: {{shape: {name}}}"));
         return None;
     }
     let mut inner = Report::default();
     structure::document(&root, &binding::REPLAY_ENTRY, &mut inner);
     if inner.has_errors() {
-        undecodable(inner.finish(), name, path, place, report);
+        undecodable(inner.finish(), name, &path, place, report);
         return None;
     }
     let root = root.into_entry();
-    let definition = root
-        .get("replay")
-        .cloned()
-        .unwrap_or_else(|| Node::empty(root.place));
+    let definition = root.get("replay").cloned().unwrap_or_else(|| Node::empty(root.place));
     for key in ["concurrency", "workload"] {
         if definition.get(key).is_some() {
             let message = format!("workloads/{name}.yaml states {key}; expected a definition without it");
@@ -131,37 +112,21 @@ fn merged(reference: &Reference, catalog: Option<&Catalog>, report: &mut Report)
     let node = merge(definition, &reference.node);
     let mut inner = Report::default();
     let replay = replay::inline(&View::new(&node, REPLAY), &mut inner);
-    for mut problem in inner.finish() {
-        at_reference(&mut problem, name, place);
-        report.merge(vec![problem]);
-    }
+    at_reference(inner, name, place, report);
     let mut replay = replay?;
-    replay.entry = Some(EntryName {
-        name: name.clone(),
-        sha256: file.sha256,
-    });
+    replay.entry = Some(EntryName { name: name.clone(), sha256: file.sha256 });
     Some(Traffic::Replay(Box::new(replay)))
 }
 
 /// The entry's definition with the binding's lane count and each choice that the binding states, whole.
 fn merge(entry: Node, binding: &Node) -> Node {
     let taken = |key: &str| {
-        key == "concurrency"
-            || key == "workload"
-            || (replay::OVERRIDES.contains(&key) && binding.get(key).is_some())
+        key == "concurrency" || key == "workload" || (replay::OVERRIDES.contains(&key) && binding.get(key).is_some())
     };
-    let mut entries: Vec<_> = entry
-        .entries()
-        .iter()
-        .filter(|(key, _)| !taken(&key.text))
-        .cloned()
-        .collect();
+    let mut entries: Vec<_> = entry.entries().iter().filter(|(key, _)| !taken(&key.text)).cloned().collect();
     let stated = binding.entries().iter().filter(|(key, _)| key.text != "workload");
     entries.extend(stated.filter(|(_, value)| !value.is_null()).cloned());
-    Node {
-        place: entry.place,
-        value: Value::Mapping(entries),
-    }
+    Node { place: entry.place, value: Value::Mapping(entries) }
 }
 
 /// The entry's file and tree, or one problem at the reference.
@@ -173,20 +138,12 @@ fn load(
     report: &mut Report,
 ) -> Option<(File, Node)> {
     let Some(catalog) = catalog else {
-        let message = format!(
-            "{} is a catalog entry, and no catalog was given; expected one",
-            shown(name)
-        );
-        report
-            .error(path, place, message)
-            .hint("name the catalog's folder with --catalog");
+        let message = format!("{} is a catalog entry, and no catalog was given; expected one", shown(name));
+        report.error(path, place, message).hint("name the catalog's folder with --catalog");
         return None;
     };
     if !is_plain_segment(name) {
-        let message = format!(
-            "{} is not an entry's name; expected the stem of a file in workloads/",
-            shown(name)
-        );
+        let message = format!("{} is not an entry's name; expected the stem of a file in workloads/", shown(name));
         report.error(path, place, message);
         return None;
     }
@@ -203,11 +160,7 @@ fn load(
         }
     };
     let Ok(text) = std::str::from_utf8(&file.bytes) else {
-        report.error(
-            path,
-            place,
-            format!("workloads/{name}.yaml is not UTF-8 text; expected a catalog entry"),
-        );
+        report.error(path, place, format!("workloads/{name}.yaml is not UTF-8 text; expected a catalog entry"));
         return None;
     };
     let mut inner = Report::default();
@@ -215,7 +168,7 @@ fn load(
     match root.filter(|_| !inner.has_errors()) {
         Some(root) => Some((file, root)),
         None => {
-            undecodable(inner.finish(), name, path.to_owned(), place, report);
+            undecodable(inner.finish(), name, path, place, report);
             None
         }
     }
@@ -223,11 +176,8 @@ fn load(
 
 fn missing(name: &str, path: &str, place: Place, catalog: &Catalog, report: &mut Report) {
     let names = catalog.names().unwrap_or_default();
-    let message = format!(
-        "{}: looked for workloads/{name}.yaml; the catalog has [{}]",
-        shown(name),
-        names.join(" ")
-    );
+    let message =
+        format!("{}: looked for workloads/{name}.yaml; the catalog has [{}]", shown(name), names.join(" "));
     let near = crate::vocabulary::nearest(name, names.iter().map(String::as_str));
     let problem = report.error(path, place, message);
     if let Some(near) = near {
@@ -236,7 +186,7 @@ fn missing(name: &str, path: &str, place: Place, catalog: &Catalog, report: &mut
 }
 
 /// An entry that does not decode is one problem, with all that the reader had to say.
-fn undecodable(problems: Vec<Problem>, name: &str, path: String, place: Place, report: &mut Report) {
+fn undecodable(problems: Vec<Problem>, name: &str, path: &str, place: Place, report: &mut Report) {
     let told: Vec<String> = problems
         .iter()
         .filter(|problem| problem.is_error())
@@ -245,100 +195,16 @@ fn undecodable(problems: Vec<Problem>, name: &str, path: String, place: Place, r
             None => problem.title(),
         })
         .collect();
-    report.error(
-        path,
-        place,
-        format!(
-            "workloads/{name}.yaml does not read as an entry: {}",
-            told.join("; ")
-        ),
-    );
+    report.error(path, place, format!("workloads/{name}.yaml does not read as an entry: {}", told.join("; ")));
 }
 
-/// Problems of an entry's own checks, at the reference: decoding ones as one, the others under the prefix.
-fn relocate(inner: Report, name: &str, prefix: &str, place: Place, report: &mut Report) {
+/// Problems of what was read from an entry, moved to the reference; their message then says where in the entry.
+fn at_reference(inner: Report, name: &str, place: Place, report: &mut Report) {
     for mut problem in inner.finish() {
-        problem.path = yaml::join(prefix, &problem.path);
-        if let Some(at) = &mut problem.place {
-            at.in_entry = true;
+        if let Some(at) = problem.place.filter(|at| at.in_entry) {
+            problem.message.push_str(&format!(" (workloads/{name}.yaml:{}:{})", at.line, at.column));
+            problem.place = Some(place);
         }
-        at_reference(&mut problem, name, place);
-        report.merge(vec![problem]);
-    }
-}
-
-fn at_reference(problem: &mut Problem, name: &str, place: Place) {
-    if let Some(at) = problem.place.filter(|at| at.in_entry) {
-        problem
-            .message
-            .push_str(&format!(" (workloads/{name}.yaml:{}:{})", at.line, at.column));
-        problem.place = Some(place);
-    }
-}
-
-impl Resolved {
-    /// Every key of the effective document.
-    pub fn settings(&self) -> Vec<Setting> {
-        let workload = self.traffic.as_ref().map(|traffic| {
-            let arm = match traffic {
-                Traffic::Shape { entry, .. } => Setting::leaf("shape", entry.name.as_str(), Origin::Stated),
-                Traffic::Trace(trace) => Setting::group("trace", trace.settings()),
-                Traffic::Replay(replay) => Setting::group("replay", replay.settings()),
-            };
-            Setting::group("workload", vec![arm])
-        });
-        self.scenario.settings_around(workload)
-    }
-
-    /// The effective document as YAML, each value with its origin; it validates, and resolves to itself.
-    pub fn to_yaml(&self) -> String {
-        let mut out = String::new();
-        match &self.traffic {
-            Some(Traffic::Replay(replay)) => {
-                if let Some(entry) = &replay.entry {
-                    out.push_str(&format!(
-                        "# merged with workloads/{}.yaml, sha256 {}\n",
-                        entry.name, entry.sha256
-                    ));
-                }
-            }
-            Some(Traffic::Shape { entry, shape }) => {
-                out.push_str(&format!(
-                    "# workloads/{}.yaml, sha256 {}:\n",
-                    entry.name, entry.sha256
-                ));
-                for line in effective::to_yaml(&shape.settings(Origin::Catalog)).lines() {
-                    out.push_str(&format!("#   {line}\n"));
-                }
-            }
-            _ => {}
-        }
-        let body = effective::to_yaml(&self.settings());
-        // An empty file would not read as a document.
-        out.push_str(if body.is_empty() { "{}\n" } else { &body });
-        out
-    }
-
-    /// The effective document as JSON for run records: `document`, `origins` by path, and the catalog `entry`, if any,
-    /// with the `shape` it holds.
-    pub fn to_json(&self) -> serde_json::Value {
-        let settings = self.settings();
-        let mut object = serde_json::json!({
-            "kind": "scenario",
-            "document": effective::to_json(&settings),
-            "origins": effective::origins(&settings),
-        });
-        let entry = match &self.traffic {
-            Some(Traffic::Replay(replay)) => replay.entry.as_ref(),
-            Some(Traffic::Shape { entry, shape }) => {
-                object["shape"] = effective::to_json(&shape.settings(Origin::Catalog));
-                Some(entry)
-            }
-            _ => None,
-        };
-        if let Some(entry) = entry {
-            object["entry"] = serde_json::json!({"name": entry.name, "sha256": entry.sha256});
-        }
-        object
+        report.add(problem);
     }
 }

@@ -1,6 +1,5 @@
 //! `validate-catalog`: every entry of a catalog, checked (`bindings.md` §10).
 
-use std::fs;
 use std::path::Path;
 
 use super::Catalog;
@@ -25,17 +24,10 @@ pub struct Walk {
 /// Validates the catalog in this folder.
 pub fn validate(root: &Path) -> Walk {
     if !root.is_dir() {
-        let what = if root.exists() {
-            "is not a folder"
-        } else {
-            "does not exist"
-        };
+        let what = if root.exists() { "is not a folder" } else { "does not exist" };
         return refused(format!("{} {what}; expected a catalog's folder", root.display()));
     }
-    let present: Vec<&str> = NAMESPACES
-        .into_iter()
-        .filter(|name| root.join(name).is_dir())
-        .collect();
+    let present: Vec<&str> = NAMESPACES.into_iter().filter(|name| root.join(name).is_dir()).collect();
     if present.is_empty() {
         return refused(format!(
             "{} is not a catalog; expected one of the folders [{}] in it",
@@ -57,43 +49,33 @@ pub fn validate(root: &Path) -> Walk {
             err: format!("error: workloads/ cannot be read: {error}\n1 of 1 artifact(s) failed\n"),
             exit: 1,
         },
-        Ok(names) if names.is_empty() => refused(format!(
-            "{} has nothing to validate; expected workloads/*.yaml",
-            root.display()
-        )),
-        Ok(names) => entries(root, &names),
+        Ok(names) if names.is_empty() => {
+            refused(format!("{} has nothing to validate; expected workloads/*.yaml", root.display()))
+        }
+        Ok(names) => entries(&catalog, &names),
     }
 }
 
 fn refused(message: String) -> Walk {
-    Walk {
-        out: String::new(),
-        err: format!("error: {message}\n"),
-        exit: 2,
-    }
+    Walk { out: String::new(), err: format!("error: {message}\n"), exit: 2 }
 }
 
-fn entries(root: &Path, names: &[String]) -> Walk {
-    let mut walk = Walk {
-        out: "workloads\n".to_owned(),
-        err: String::new(),
-        exit: 0,
-    };
+fn entries(catalog: &Catalog, names: &[String]) -> Walk {
+    let mut walk = Walk { out: "workloads\n".to_owned(), err: String::new(), exit: 0 };
     let mut failed = 0;
     for name in names {
-        let file = root.join("workloads").join(format!("{name}.yaml"));
-        let good = match fs::read(&file) {
-            Err(error) => {
-                walk.err
-                    .push_str(&format!("{name}: error: cannot be read: {error}\n"));
-                false
-            }
-            Ok(bytes) => {
-                let (_, problems) = read_bytes(&bytes, Some(Kind::Catalog));
+        let good = match catalog.file(name) {
+            Ok(Some(file)) => {
+                let (_, problems) = read_bytes(&file.bytes, Some(Kind::Catalog));
                 for problem in &problems {
                     walk.err.push_str(&format!("{name}: {}\n", render::line(problem)));
                 }
                 is_ok(&problems)
+            }
+            unreadable => {
+                let why = unreadable.err().map_or_else(|| "no such file".to_owned(), |error| error.to_string());
+                walk.err.push_str(&format!("{name}: error: cannot be read: {why}\n"));
+                false
             }
         };
         if good {
@@ -104,11 +86,9 @@ fn entries(root: &Path, names: &[String]) -> Walk {
     }
     let total = names.len();
     if failed > 0 {
-        walk.err
-            .push_str(&format!("{failed} of {total} artifact(s) failed\n"));
+        walk.err.push_str(&format!("{failed} of {total} artifact(s) failed\n"));
         walk.exit = 1;
     }
-    walk.out
-        .push_str(&format!("{} of {total} artifact(s) valid\n", total - failed));
+    walk.out.push_str(&format!("{} of {total} artifact(s) valid\n", total - failed));
     walk
 }

@@ -84,9 +84,7 @@ fn switch(view: &View<'_>, report: &mut Report, key: &str, lock: bool) -> bool {
 }
 
 fn synthesis_max_isl(view: &View<'_>, report: &mut Report) -> Option<Option<u64>> {
-    let Some(found) = view.integer("synthesis_max_isl") else {
-        return Some(None);
-    };
+    let Some(found) = view.integer("synthesis_max_isl") else { return Some(None) };
     let tokens = u64::try_from(found).ok().filter(|tokens| *tokens > 0);
     broken(view, report, "synthesis_max_isl", "unset").waivable = tokens.is_some();
     tokens.map(Some)
@@ -94,9 +92,7 @@ fn synthesis_max_isl(view: &View<'_>, report: &mut Report) -> Option<Option<u64>
 
 fn inter_turn_delay_cap_s(view: &View<'_>, report: &mut Report) -> Option<Option<f64>> {
     const KEY: &str = "inter_turn_delay_cap_s";
-    let Some(found) = view.number(KEY) else {
-        return Some(None);
-    };
+    let Some(found) = view.number(KEY) else { return Some(None) };
     let runs = found.is_finite() && found >= 0.0;
     broken(view, report, KEY, "unset").waivable = runs;
     runs.then_some(Some(found))

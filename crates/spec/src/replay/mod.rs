@@ -10,7 +10,7 @@ mod print;
 
 use std::collections::BTreeMap;
 
-pub(crate) use check::{OVERRIDES, definition_entry, inline, reference};
+pub(crate) use check::{CHOICES, OVERRIDES, definition_entry, inline, reference};
 
 use crate::terms::Terms;
 use crate::yaml::Node;
@@ -178,9 +178,10 @@ pub struct Reference {
     pub(crate) node: Node,
 }
 
-/// A catalog replay entry's definition, checked but for the lane count it lacks.
+/// A catalog replay entry's definition, checked but for the lane count it lacks. A reference is merged onto what the entry
+/// states, not onto this.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
-    /// As written: a reference is merged onto it before defaults apply.
-    pub(crate) node: Node,
+    /// With a lane count of 0.
+    pub(crate) replay: Replay,
 }

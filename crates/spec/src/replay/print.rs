@@ -1,6 +1,6 @@
 //! A checked replay as the settings of the effective document.
 
-use super::{MaxContextLength, Origin, Replay, Warmup};
+use super::{Definition, MaxContextLength, Origin, Replay, Warmup};
 use crate::effective::{Content, Leaf, Setting};
 use crate::terms::Terms;
 
@@ -33,11 +33,7 @@ impl Replay {
             self.leaf("", "random_seed", self.random_seed),
             self.leaf("", "benchmark_duration_s", self.benchmark_duration_s),
             self.leaf("", "grace_period_s", self.grace_period_s),
-            self.leaf(
-                "",
-                "max_context_length",
-                self.max_context_length.map(context_leaf),
-            ),
+            self.leaf("", "max_context_length", self.max_context_length.map(context_leaf)),
             self.leaf("", "cache_bust", self.cache_bust.as_str()),
             self.leaf("", "system_idle_gap_cap_s", self.system_idle_gap_cap_s),
             Setting::group(
@@ -56,10 +52,7 @@ impl Replay {
             self.leaf("", "trace_idle_gap_cap_s", self.trace_idle_gap_cap_s),
             self.leaf("", "inter_turn_delay_cap_s", self.inter_turn_delay_cap_s),
         ];
-        settings.extend(
-            self.terms
-                .settings(|key| self.origin(key).unwrap_or(Origin::Stated)),
-        );
+        settings.extend(self.terms.settings(|key| self.origin(key).unwrap_or(Origin::Stated)));
         settings
     }
 
@@ -79,10 +72,16 @@ impl Replay {
 
     fn leaf(&self, group: &str, key: &str, value: impl Into<Leaf>) -> Setting {
         let origin = self.origin(&format!("{group}{key}")).unwrap_or(Origin::Stated);
-        Setting {
-            key: key.to_owned(),
-            content: Content::Leaf(value.into(), origin),
-        }
+        Setting { key: key.to_owned(), content: Content::Leaf(value.into(), origin) }
+    }
+}
+
+impl Definition {
+    /// Every key of the definition with its effective value.
+    pub fn settings(&self) -> Vec<Setting> {
+        let mut settings = self.replay.settings();
+        settings.retain(|setting| setting.key != "concurrency");
+        settings
     }
 }
 
@@ -99,10 +98,7 @@ impl Terms {
         let kept = |inline: &crate::terms::Inline| Leaf::Kept(inline.0.clone());
         [
             ("category", self.category.as_deref().map(Leaf::from)),
-            (
-                "thinking",
-                self.thinking.map(|thinking| Leaf::from(thinking.as_str())),
-            ),
+            ("thinking", self.thinking.map(|thinking| Leaf::from(thinking.as_str()))),
             ("acceptance", self.acceptance.as_ref().map(kept)),
             ("routing", self.routing.as_ref().map(kept)),
         ]

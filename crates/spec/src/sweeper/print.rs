@@ -3,16 +3,13 @@
 use serde_json::{Value as Json, json};
 
 use super::{Cap, KvRatio, Load, Sweeper, Synthetic};
-use crate::effective::{self, Content, Leaf, Setting};
+use crate::effective::{Content, Leaf, Setting};
 use crate::replay::Origin;
 
 impl Sweeper {
     /// Every key with its effective value.
     pub fn settings(&self) -> Vec<Setting> {
-        let mut workload = self
-            .synthetic
-            .as_ref()
-            .map_or(Vec::new(), |synthetic| self.synthetic(synthetic));
+        let mut workload = self.synthetic.as_ref().map_or(Vec::new(), |synthetic| self.synthetic(synthetic));
         match &self.load {
             Load::Trace(trace) => workload.extend([
                 self.leaf("workload", "trace_path", trace.path.as_str()),
@@ -27,10 +24,7 @@ impl Sweeper {
                 workload.push(self.leaf("workload", "kv_load_ratio", Leaf::Numbers(vec![*min, *max])));
             }
         }
-        let mut settings = vec![
-            Setting::group("workload", workload),
-            Setting::group("goal", self.goal()),
-        ];
+        let mut settings = vec![Setting::group("workload", workload), Setting::group("goal", self.goal())];
         settings.extend(self.kept.iter().map(|(key, node)| Setting {
             key: key.clone(),
             content: Content::Leaf(Leaf::Kept(node.clone()), Origin::Stated),
@@ -52,18 +46,10 @@ impl Sweeper {
 
     fn goal(&self) -> Vec<Setting> {
         let goal = &self.goal;
-        let bounds = [
-            ("ttft_ms", goal.sla.ttft_ms),
-            ("itl_ms", goal.sla.itl_ms),
-            ("e2e_ms", goal.sla.e2e_ms),
-        ];
-        let sla = bounds
-            .map(|(key, bound)| self.leaf("goal.sla", key, bound))
-            .to_vec();
-        let mut settings = vec![
-            self.leaf("goal", "target", goal.target.as_str()),
-            Setting::group("sla", sla),
-        ];
+        let bounds = [("ttft_ms", goal.sla.ttft_ms), ("itl_ms", goal.sla.itl_ms), ("e2e_ms", goal.sla.e2e_ms)];
+        let sla = bounds.map(|(key, bound)| self.leaf("goal.sla", key, bound)).to_vec();
+        let mut settings =
+            vec![self.leaf("goal", "target", goal.target.as_str()), Setting::group("sla", sla)];
         if !goal.pareto_objectives.is_empty() {
             let objectives = Leaf::Texts(goal.pareto_objectives.clone());
             settings.push(self.leaf("goal", "pareto_objectives", objectives));
@@ -76,23 +62,8 @@ impl Sweeper {
         Setting::leaf(key, value, if stated { Origin::Stated } else { Origin::Default })
     }
 
-    /// The effective document as YAML, each value with its origin; it validates, and resolves to itself.
-    pub fn to_yaml(&self) -> String {
-        effective::to_yaml(&self.settings())
-    }
-
-    /// The effective document as JSON: `document`, `origins` by path, and `load`, what it comes to without a server.
-    pub fn to_json(&self) -> Json {
-        let settings = self.settings();
-        json!({
-            "kind": "sweeper",
-            "document": effective::to_json(&settings),
-            "origins": effective::origins(&settings),
-            "load": self.load_json(),
-        })
-    }
-
-    fn load_json(&self) -> Json {
+    /// What the load comes to without a server.
+    pub(crate) fn load_json(&self) -> Json {
         let mut load = json!({"shape": self.shape()});
         match self.effective_in_flight_cap(None) {
             Ok(Cap::Open) => {

@@ -1,4 +1,13 @@
 //! The fixtures of scenario, catalog and Sweeper documents, and properties that hold for any document.
 
 mod fixtures;
+mod locks;
+mod messages;
+mod places;
+mod properties;
+mod resolving;
+mod scenarios;
+mod schema;
+mod structure;
 mod support;
+mod sweeper;
