@@ -58,6 +58,8 @@ pub(crate) enum Command {
     ValidateCatalog(ValidateCatalogArgs),
     /// Print the effective document, each value with its origin.
     Resolve(ResolveArgs),
+    /// Print the JSON schema of documents, for editors.
+    Schema(SchemaArgs),
     /// Run the simulated server alone.
     Sim(SimArgs),
     /// Print a completion script for a shell.
@@ -207,4 +209,11 @@ pub(crate) struct ResolveArgs {
     /// How the effective document is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Which kind of document; without it, one schema that takes all of them.
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<KindName>,
 }

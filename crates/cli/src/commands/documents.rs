@@ -1,9 +1,9 @@
-//! `validate`, `validate-catalog`, `resolve`: documents alone.
+//! `validate`, `validate-catalog`, `resolve`, `schema`: documents alone.
 
-use crate::args::{Format, ResolveArgs, ValidateArgs, ValidateCatalogArgs};
+use crate::args::{Format, ResolveArgs, SchemaArgs, ValidateArgs, ValidateCatalogArgs};
 use crate::exit::Exit;
 use crate::output;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use spec::catalog::Catalog;
 use spec::render::Source;
 use spec::{Document, Kind, Problem};
@@ -88,41 +88,30 @@ pub(crate) fn validate_catalog(args: &ValidateCatalogArgs) -> anyhow::Result<Exi
 
 pub(crate) fn resolve(args: &ResolveArgs) -> anyhow::Result<Exit> {
     let catalog = args.catalog.clone().map(Catalog::new);
-    let read = read(&args.file, None, None)?;
-    let mut problems = read.problems;
-    let mut printed = None;
-    if spec::problem::is_ok(&problems) {
-        match &read.document {
-            Some(Document::Scenario(scenario)) => {
-                let (resolved, more) = spec::catalog::resolve(scenario, catalog.as_ref());
-                problems.extend(more);
-                printed = resolved.map(|resolved| (resolved.to_yaml(), resolved.to_json()));
-            }
-            Some(Document::Catalog(_)) => bail!(
-                "{}: a catalog entry has no effective form of its own; resolve a scenario that refers to it",
-                args.file.display()
-            ),
-            Some(Document::Sweeper(sweeper)) => printed = Some((sweeper.to_yaml(), sweeper.to_json())),
-            None => {}
-        }
+    let Read { name, text, document, mut problems } = read(&args.file, None, None)?;
+    let mut effective = None;
+    if let Some(document) = document.filter(|_| spec::problem::is_ok(&problems)) {
+        let (resolved, more) = spec::resolve(&document, catalog.as_ref());
+        problems.extend(more);
+        effective = resolved;
     }
     if !problems.is_empty() {
-        let source = Source {
-            file: &read.name,
-            text: &read.text,
-        };
-        output::say(&spec::render::text(
-            &problems,
-            source,
-            output::colours_on_stderr(),
-        ));
+        let source = Source { file: &name, text: &text };
+        output::say(&spec::render::text(&problems, source, output::colours_on_stderr()));
     }
-    let Some((yaml, json)) = printed.filter(|_| spec::problem::is_ok(&problems)) else {
-        return Ok(Exit::Invalid);
-    };
+    let Some(effective) = effective.filter(|_| spec::problem::is_ok(&problems)) else { return Ok(Exit::Invalid) };
     match args.format {
-        Format::Text => output::data(&yaml)?,
-        Format::Json => output::json(&json)?,
+        Format::Text => output::data(&effective.to_yaml())?,
+        Format::Json => output::json(&effective.to_json())?,
     }
+    Ok(Exit::Done)
+}
+
+pub(crate) fn schema(args: &SchemaArgs) -> anyhow::Result<Exit> {
+    let schema = match args.kind {
+        Some(kind) => spec::schema::schema(kind.into()),
+        None => spec::schema::schemas(),
+    };
+    output::data(&format!("{schema:#}\n"))?;
     Ok(Exit::Done)
 }

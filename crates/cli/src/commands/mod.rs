@@ -17,6 +17,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Validate(args) => documents::validate(&args),
         Command::ValidateCatalog(args) => documents::validate_catalog(&args),
         Command::Resolve(args) => documents::resolve(&args),
+        Command::Schema(args) => documents::schema(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "turnmill", &mut script);
