@@ -73,6 +73,8 @@ pub struct Stamps {
     pub first_output_ns: Option<u64>,
     /// The same for the last content chunk.
     pub last_content_ns: Option<u64>,
+    /// When the read returned that brought the last byte of the answer so far, whatever it was part of.
+    pub last_byte_ns: Option<u64>,
     /// When the read returned that ended the stream, or when the request was given up.
     pub stream_end_ns: Option<u64>,
 }
