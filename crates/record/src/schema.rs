@@ -88,6 +88,8 @@ row! {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     last_content_ns: Option<u64>, "ns", "The same for the last content chunk.";
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    last_byte_ns: Option<u64>, "ns", "The same for the last byte of the answer so far, whatever it was part of.";
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     stream_end_ns: Option<u64>, "ns", "When the read returned that ended the stream, or when the request was given up.";
     content_chunks: u64, "chunks", "Chunks with content, reasoning or tool-call text; their stamps are in `chunks.bin`.";
     reasoning_chunks: u64, "chunks", "How many of them held reasoning only.";
@@ -164,6 +166,7 @@ impl Row {
             first_content_ns: stamps.first_content_ns,
             first_output_ns: stamps.first_output_ns,
             last_content_ns: stamps.last_content_ns,
+            last_byte_ns: stamps.last_byte_ns,
             stream_end_ns: stamps.stream_end_ns,
             content_chunks: record.chunks.len() as u64,
             reasoning_chunks: record.reasoning_chunks,
@@ -223,6 +226,7 @@ impl Row {
                 first_content_ns: self.first_content_ns,
                 first_output_ns: self.first_output_ns,
                 last_content_ns: self.last_content_ns,
+                last_byte_ns: self.last_byte_ns,
                 stream_end_ns: self.stream_end_ns,
             },
             chunks: Vec::new(),

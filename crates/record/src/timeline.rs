@@ -76,6 +76,7 @@ pub fn last_stamp_ns(stamps: &Stamps) -> u64 {
         stamps.body_written_ns,
         stamps.first_byte_ns,
         stamps.last_content_ns,
+        stamps.last_byte_ns,
         stamps.stream_end_ns,
     ]
     .into_iter()

@@ -11,7 +11,7 @@ use record::schema::Row;
 use crate::samples;
 
 fn stamps() -> impl Strategy<Value = Stamps> {
-    (any::<[u64; 2]>(), any::<[Option<u64>; 8]>()).prop_map(|([due_ns, start_ns], later)| Stamps {
+    (any::<[u64; 2]>(), any::<[Option<u64>; 9]>()).prop_map(|([due_ns, start_ns], later)| Stamps {
         due_ns,
         start_ns,
         connected_ns: later[0],
@@ -21,7 +21,8 @@ fn stamps() -> impl Strategy<Value = Stamps> {
         first_content_ns: later[4],
         first_output_ns: later[5],
         last_content_ns: later[6],
-        stream_end_ns: later[7],
+        last_byte_ns: later[7],
+        stream_end_ns: later[8],
     })
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn answered(sequence: u64, written: u64, chunk_times: &[u64]) -> Requ
             first_content_ns: first,
             first_output_ns: first,
             last_content_ns: last,
+            last_byte_ns: last,
             stream_end_ns: last.map(|last| last + MS),
         },
         usage: Usage {

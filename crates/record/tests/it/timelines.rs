@@ -30,6 +30,7 @@ fn whole() -> Stamps {
         first_content_ns: Some(110 * MS),
         first_output_ns: Some(160 * MS),
         last_content_ns: Some(210 * MS),
+        last_byte_ns: Some(300 * MS),
         stream_end_ns: Some(310 * MS),
     }
 }

@@ -104,6 +104,7 @@ fn answered(phase: Phase, sequence: u64, written: u64, times: &[u64]) -> Request
             first_content_ns: first,
             first_output_ns: first,
             last_content_ns: last,
+            last_byte_ns: last,
             stream_end_ns: last.map(|last| last + MS),
             connected_ns: None,
         },
