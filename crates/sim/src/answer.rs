@@ -14,9 +14,9 @@ const SYSTEM_FINGERPRINT: &str = concat!("turnmill-sim-", env!("CARGO_PKG_VERSIO
 /// Token counts of one request so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    pub(crate) prompt_tokens: usize,
-    pub(crate) completion_tokens: u64,
-    pub(crate) cached_tokens: usize,
+    pub(crate) prompt: usize,
+    pub(crate) completion: u64,
+    pub(crate) cached: usize,
 }
 
 /// What all events of one answer share.
@@ -122,10 +122,7 @@ impl Shape {
         if self.prompt_tokens_details {
             put(
                 out,
-                format_args!(
-                    r#","prompt_tokens_details":{{"cached_tokens":{}"#,
-                    usage.cached_tokens
-                ),
+                format_args!(r#","prompt_tokens_details":{{"cached_tokens":{}"#, usage.cached),
             );
             if self.endpoint == Endpoint::Chat {
                 out.push_str(r#","created_cache_tokens":0"#);
@@ -167,7 +164,7 @@ impl Shape {
             out.push_str(r#","usage":{"#);
             counts(&mut out, usage);
             if self.prompt_tokens_details {
-                let cached = usage.cached_tokens;
+                let cached = usage.cached;
                 put(
                     &mut out,
                     format_args!(
@@ -208,7 +205,7 @@ pub(crate) fn models(model: &str, max_model_len: usize, created_s: u64) -> Strin
 }
 
 fn counts(out: &mut String, usage: Usage) {
-    let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
+    let (prompt, completion) = (usage.prompt, usage.completion);
     let total = prompt as u64 + completion;
     put(
         out,

@@ -156,7 +156,7 @@ pub(crate) fn behaviour(faults: &[Fault], nth: u64) -> Behaviour {
                 code,
             } => all.break_off = Some((after_tokens, BreakOff::Error { message, code })),
             FaultKind::Cut { after_tokens, ending } => {
-                all.break_off = Some((after_tokens, BreakOff::Cut(ending)))
+                all.break_off = Some((after_tokens, BreakOff::Cut(ending)));
             }
             FaultKind::Stall { after_tokens } => all.break_off = Some((after_tokens, BreakOff::Stall)),
             FaultKind::EarlyFinish { tokens } => all.early_finish = Some(tokens),

@@ -1,6 +1,6 @@
 //! The engine's counters as Prometheus text, with vLLM 0.32's family names, types and labels.
 //!
-//! Families of features that are not simulated (speculation, offloading, LoRA, the Python process) are left out.
+//! Families of features that are not simulated (speculation, offloading, adapters, the Python process) are left out.
 
 use std::fmt::Write as _;
 

@@ -77,7 +77,10 @@ impl BlockPool {
         })
     }
 
-    /// Holds the blocks of `hashes`, all of them known, and appends their ids to `held`.
+    /// Holds the blocks of `hashes` and appends their ids to `held`.
+    ///
+    /// # Panics
+    /// If one is unknown: only what [`Self::lookup`] found can be held.
     pub fn hold(&mut self, hashes: &[u64], held: &mut Vec<BlockId>) {
         for hash in hashes {
             let block = *self.by_hash.get(hash).expect("only what lookup found is held");

@@ -1,7 +1,7 @@
 //! The errors a request can be answered with, in the words and shapes of vLLM 0.32.
 //!
-//! Texts as captured from a real server, but for the one on prompt plus output, which is vLLM's text of the versions before
-//! (0.32 was only caught with a prompt that is too long alone).
+//! Texts as captured from a real server, but for those on prompt plus output, on `min_tokens`, on the API key and on the method,
+//! which no capture shows: they are vLLM's as its users quote them.
 
 use serde::Serialize;
 
@@ -125,7 +125,7 @@ impl Refusal {
             Self::ZeroTokens(asked) => bad(
                 &format!("max_tokens must be at least 1, got {asked}."),
                 "max_tokens",
-                *asked,
+                asked,
             ),
             Self::MinAboveMax {
                 min_tokens,
@@ -141,21 +141,21 @@ impl Refusal {
                     "max_tokens={asked} cannot be greater than max_model_len={max_model_len}. Please request fewer output tokens."
                 ),
                 "max_tokens",
-                *asked,
+                asked,
             ),
             Self::PromptTooLong { max_model_len } => {
                 let at_least = max_model_len + 1;
                 let message = format!(
                     "This model's maximum context length is {max_model_len} tokens. However, your prompt contains at least {at_least} input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt."
                 );
-                bad(&message, "input_tokens", at_least as i64)
+                bad(&message, "input_tokens", at_least)
             }
             Self::ContextTooLong { asked, max_model_len } => {
                 let (total, at_least) = (max_model_len + 1, max_model_len + 1 - asked);
                 let message = format!(
                     "This model's maximum context length is {max_model_len} tokens. However, you requested {asked} output tokens and your prompt contains at least {at_least} input tokens, for a total of at least {total} tokens. Please reduce the length of the input prompt or the number of requested output tokens."
                 );
-                bad(&message, "input_tokens", at_least as i64)
+                bad(&message, "input_tokens", at_least)
             }
             Self::Unauthorized => r#"{"error":"Unauthorized"}"#.to_owned(),
             Self::NoSuchPath => r#"{"detail":"Not Found"}"#.to_owned(),
@@ -180,7 +180,7 @@ struct Object<'a> {
 }
 
 /// vLLM's error object as JSON, also the one inside a stream.
-pub fn error_object(message: &str, kind: &str, param: Option<&str>, code: u16) -> String {
+pub(crate) fn error_object(message: &str, kind: &str, param: Option<&str>, code: u16) -> String {
     let error = Object {
         message,
         r#type: kind,
@@ -191,7 +191,7 @@ pub fn error_object(message: &str, kind: &str, param: Option<&str>, code: u16) -
 }
 
 /// vLLM's `type` for a status.
-pub fn kind_of(status: u16) -> &'static str {
+pub(crate) fn kind_of(status: u16) -> &'static str {
     match status {
         404 => "NotFoundError",
         429 => "RateLimitError",
@@ -200,7 +200,7 @@ pub fn kind_of(status: u16) -> &'static str {
     }
 }
 
-fn bad(message: &str, parameter: &str, value: i64) -> String {
+fn bad(message: &str, parameter: &str, value: impl std::fmt::Display) -> String {
     let message = format!("{message} (parameter={parameter}, value={value})");
     error_object(&message, "BadRequestError", Some(parameter), 400)
 }

@@ -220,23 +220,20 @@ impl Body {
             Endpoint::Chat => self.max_completion_tokens.or(self.max_tokens),
             Endpoint::Completions => self.max_tokens,
         };
-        if let Some(asked) = asked {
-            if asked < 1 {
-                return Err(Refusal::ZeroTokens(asked));
-            }
-            if asked > max_model_len as i64 {
-                return Err(Refusal::TooManyTokens { asked, max_model_len });
-            }
-        }
+        let asked = match asked {
+            None => None,
+            Some(asked) if asked < 1 => return Err(Refusal::ZeroTokens(asked)),
+            Some(asked) => match usize::try_from(asked) {
+                Ok(fits) if fits <= max_model_len => Some(fits),
+                _ => return Err(Refusal::TooManyTokens { asked, max_model_len }),
+            },
+        };
         let left = max_model_len
             .checked_sub(prompt_tokens)
             .ok_or(Refusal::PromptTooLong { max_model_len })?;
         match (asked, endpoint) {
-            (Some(asked), _) if asked as usize > left => Err(Refusal::ContextTooLong {
-                asked: asked as usize,
-                max_model_len,
-            }),
-            (Some(asked), _) => Ok(asked as usize),
+            (Some(asked), _) if asked > left => Err(Refusal::ContextTooLong { asked, max_model_len }),
+            (Some(asked), _) => Ok(asked),
             (None, _) if left == 0 => Err(Refusal::ZeroTokens(0)),
             (None, Endpoint::Chat) => Ok(left),
             (None, Endpoint::Completions) => Ok(COMPLETIONS_DEFAULT_TOKENS.min(left)),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
@@ -35,14 +36,15 @@ impl Alarm {
             let Some(left_ns) = deadline_ns.checked_sub(clock.now_ns()).filter(|left| *left > 0) else {
                 return Ok(());
             };
+            let left = Duration::from_nanos(left_ns);
             let wait = Itimerspec {
                 it_interval: Timespec {
                     tv_sec: 0,
                     tv_nsec: 0,
                 },
                 it_value: Timespec {
-                    tv_sec: (left_ns / 1_000_000_000) as i64,
-                    tv_nsec: (left_ns % 1_000_000_000) as _,
+                    tv_sec: left.as_secs().cast_signed(),
+                    tv_nsec: left.subsec_nanos().into(),
                 },
             };
             timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &wait)?;

@@ -42,6 +42,9 @@ pub struct Server {
 
 impl Server {
     /// Checks `config`, listens and serves. Works inside and outside of an async runtime.
+    ///
+    /// # Panics
+    /// If the server's thread dies before it has reported; nothing on its way there can fail without a report.
     pub fn start(config: Config) -> Result<Self> {
         config.check()?;
         let address = config.listen;
@@ -98,7 +101,7 @@ impl Server {
         self.shared.clock
     }
 
-    /// What it has seen so far, in order of arrival of the whole request.
+    /// What it has seen so far, in order of arrival of the whole request; one whose body never came whole is not in it.
     pub fn log(&self) -> Vec<Observation> {
         self.shared.log.snapshot()
     }

@@ -50,11 +50,11 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn usage(&self, completion_tokens: u64) -> Usage {
+    pub(super) fn usage(&self, completion: u64) -> Usage {
         Usage {
-            prompt_tokens: self.prompt_tokens,
-            completion_tokens,
-            cached_tokens: self.ticket.feed.cached_tokens(),
+            prompt: self.prompt_tokens,
+            completion,
+            cached: self.ticket.feed.cached_tokens(),
         }
     }
 }
@@ -105,10 +105,11 @@ impl StreamBody {
             self.break_off();
             return Poll::Ready(());
         }
-        let most = most.min(TOKENS_PER_WRITE_MAX);
+        let clump = self.parts.behaviour.clump;
+        let most = most.min(if clump > 1 { clump } else { TOKENS_PER_WRITE_MAX });
         let mut batches = std::mem::take(&mut self.batches);
         let feed = &self.parts.ticket.feed;
-        let taken = feed.poll_take(context, self.parts.behaviour.clump, most, &mut batches);
+        let taken = feed.poll_take(context, clump, most, &mut batches);
         if taken.is_ready() {
             self.tokens(&batches);
         }

@@ -249,12 +249,13 @@ fn the_demo_is_as_quick_as_it_says() {
 
 #[test]
 fn a_config_that_makes_no_server_is_refused_by_name() {
-    let cases: [(&str, fn(&mut Config)); 6] = [
+    type Spoil = fn(&mut Config);
+    let cases: [(&str, Spoil); 6] = [
         ("block_size", |config| config.engine.block_size = 0),
         ("kv_blocks", |config| config.engine.kv_blocks = 10),
         ("jitter", |config| config.engine.jitter = 1.0),
         ("max_num_batched_tokens", |config| {
-            config.engine.max_num_batched_tokens = 1
+            config.engine.max_num_batched_tokens = 1;
         }),
         ("bytes_per_token", |config| config.template.bytes_per_token = 0),
         ("model", |config| config.model.clear()),
