@@ -22,6 +22,8 @@ mod exchange;
 pub mod key;
 mod outcome;
 mod pool;
+pub mod prompts;
+pub mod run;
 pub mod server;
 mod stamped;
 pub mod tls;
