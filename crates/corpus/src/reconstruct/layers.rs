@@ -23,6 +23,8 @@ pub(super) struct Worker<'r> {
     pub(super) suffix: String,
     /// In order of sending; never empty.
     pub(super) requests: Vec<Placed<'r>>,
+    /// Blocks that it begins with as the main chain does, the preamble of that not counted.
+    pub(super) shared_blocks: usize,
 }
 
 /// Splits the requests of one layer, which come in recorded order. Without workers the main chain is that order.
@@ -50,19 +52,31 @@ pub(super) fn split(requests: Vec<Placed<'_>>) -> Layer<'_> {
             .collect::<Vec<_>>()
     };
     let mut main = pick(&chains[0]);
+    let begin = first_ids(&main);
     if let Some(preamble) = preamble {
         main.push(preamble);
         main.sort_by(Placed::order);
     }
     let suffixes = kinds::suffixes(&chains, &workers, &others, &yardstick);
-    let workers = workers.iter().zip(suffixes).map(|(worker, suffix)| Worker {
-        suffix,
-        requests: pick(&chains[*worker]),
+    let workers = workers.iter().zip(suffixes).map(|(worker, suffix)| {
+        let requests = pick(&chains[*worker]);
+        let shared_blocks = common_prefix(begin, first_ids(&requests));
+        Worker {
+            suffix,
+            requests,
+            shared_blocks,
+        }
     });
     Layer {
         main,
         workers: workers.collect(),
     }
+}
+
+/// The hash ids of the first request that has any.
+fn first_ids<'r>(chain: &[Placed<'r>]) -> &'r [i64] {
+    let mut lists = chain.iter().map(|placed| placed.request.hash_ids.as_slice());
+    lists.find(|ids| !ids.is_empty()).unwrap_or_default()
 }
 
 fn workers_by_first_request(chains: &[Chain], requests: &[Placed<'_>]) -> Vec<usize> {

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // clippy allows it in `#[test]` functions only, not in what they share
 
+mod captures;
 mod dumps;
 mod hostile;
 mod loading;
+mod malformed;
+mod rows;
 mod vectors;
