@@ -1,8 +1,8 @@
 //! From one recorded row to session trees (`aiperf-corpus` §4, §5.5, §5.7).
 //!
-//! [`reconstruct`] reads as the steps it takes: the top level and every subagent are split into [`layers`] of chains;
-//! each chain becomes a conversation; [`branches`] say who starts whom; then every turn gets its [`time`], its prompt
-//! [`steps`], its [`cache_blocks`] and its [`predecessors`]. Pure: no file, no clock, no random draw, no text.
+//! [`reconstruct`] reads as the steps it takes: the top level and every subagent are split into `layers` of chains;
+//! each chain becomes a conversation; `branches` say who starts whom; then every turn gets its `time`, its prompt
+//! `steps`, its `cache_blocks` and its [`predecessors`]. Pure: no file, no clock, no random draw, no text.
 
 mod blocks;
 mod branches;
