@@ -39,7 +39,7 @@ impl Prompts {
     pub fn body(&self, send: &replay::Send) -> RequestBody {
         let trace = &self.traces[send.trace];
         let turn = &trace.conversations[send.turn.conversation].turns[send.turn.turn];
-        let marker = corpus::prompt::marker::around(&send.marker);
+        let marker = corpus::prompt::marker::text(&send.marker);
         let options = BodyOptions {
             envelope: &self.envelope,
             max_tokens: send.max_tokens_override.unwrap_or(turn.max_tokens),

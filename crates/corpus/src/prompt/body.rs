@@ -239,6 +239,12 @@ impl RequestBody {
         (!chunk.is_empty()).then(|| chunk.freeze())
     }
 
+    /// Starts over: the next chunk is the first again.
+    pub fn rewind(&mut self) {
+        self.cursor = Cursor::default();
+        self.buffer.clear();
+    }
+
     fn measure(&self) -> u64 {
         let mut cursor = Cursor::default();
         let mut length = Length(0);

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use super::chains::{self, Chain};
 use super::kinds::{self, Yardstick};
 use super::placed::{Placed, common_prefix};
-use super::worker_prefix;
 
 /// A leading call with at most so many completion tokens and no block in common with the others is a preamble.
 const PREAMBLE_OUTPUT_MAX: u32 = 64;
@@ -14,22 +13,8 @@ const PREAMBLE_OUTPUT_MAX: u32 = 64;
 pub(super) struct Layer<'r> {
     /// In order of sending.
     pub(super) main: Vec<Placed<'r>>,
-    /// The first hash ids of the main chain, a preamble apart; workers that begin with the declared part of them share
-    /// the declared prefix. Empty when there are no workers.
-    pub(super) opening: &'r [i64],
     /// By first request.
     pub(super) workers: Vec<Worker<'r>>,
-}
-
-impl<'r> Layer<'r> {
-    /// All requests in one chain.
-    pub(super) fn undivided(requests: Vec<Placed<'r>>) -> Self {
-        Self {
-            main: requests,
-            opening: &[],
-            workers: Vec::new(),
-        }
-    }
 }
 
 /// A chain beside the main one.
@@ -38,6 +23,8 @@ pub(super) struct Worker<'r> {
     pub(super) suffix: String,
     /// In order of sending; never empty.
     pub(super) requests: Vec<Placed<'r>>,
+    /// Blocks that it begins with as the main chain does, the preamble of that not counted.
+    pub(super) shared_blocks: usize,
 }
 
 /// Splits the requests of one layer, which come in recorded order. Without workers the main chain is that order.
@@ -45,11 +32,17 @@ pub(super) fn split(requests: Vec<Placed<'_>>) -> Layer<'_> {
     let (preamble, others) = set_preamble_aside(&requests);
     let chains = chains::detect(&others);
     let Some(yardstick) = chains.first().and_then(|main| Yardstick::of(main, &others)) else {
-        return Layer::undivided(requests);
+        return Layer {
+            main: requests,
+            workers: Vec::new(),
+        };
     };
     let workers = workers_by_first_request(&chains, &others);
     if workers.is_empty() {
-        return Layer::undivided(requests);
+        return Layer {
+            main: requests,
+            workers: Vec::new(),
+        };
     }
     let pick = |chain: &Chain| {
         chain
@@ -59,21 +52,31 @@ pub(super) fn split(requests: Vec<Placed<'_>>) -> Layer<'_> {
             .collect::<Vec<_>>()
     };
     let mut main = pick(&chains[0]);
-    let opening = worker_prefix::first_ids(&main);
+    let begin = first_ids(&main);
     if let Some(preamble) = preamble {
         main.push(preamble);
         main.sort_by(Placed::order);
     }
     let suffixes = kinds::suffixes(&chains, &workers, &others, &yardstick);
-    let workers = workers.iter().zip(suffixes).map(|(worker, suffix)| Worker {
-        suffix,
-        requests: pick(&chains[*worker]),
+    let workers = workers.iter().zip(suffixes).map(|(worker, suffix)| {
+        let requests = pick(&chains[*worker]);
+        let shared_blocks = common_prefix(begin, first_ids(&requests));
+        Worker {
+            suffix,
+            requests,
+            shared_blocks,
+        }
     });
     Layer {
         main,
-        opening,
         workers: workers.collect(),
     }
+}
+
+/// The hash ids of the first request that has any.
+fn first_ids<'r>(chain: &[Placed<'r>]) -> &'r [i64] {
+    let mut lists = chain.iter().map(|placed| placed.request.hash_ids.as_slice());
+    lists.find(|ids| !ids.is_empty()).unwrap_or_default()
 }
 
 fn workers_by_first_request(chains: &[Chain], requests: &[Placed<'_>]) -> Vec<usize> {

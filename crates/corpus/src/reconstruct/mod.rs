@@ -1,13 +1,14 @@
 //! From one recorded row to session trees (`aiperf-corpus` §4, §5.5, §5.7).
 //!
-//! [`reconstruct`] reads as the steps it takes: the top level and every subagent are split into [`layers`] of chains;
-//! each chain becomes a conversation; [`branches`] say who starts whom; then every turn gets its [`time`], its prompt
-//! [`steps`], its [`cache_blocks`] and its [`predecessors`]. Pure: no file, no clock, no random draw, no text.
+//! [`reconstruct`] reads as the steps it takes: the top level and every subagent are split into `layers` of chains;
+//! each chain becomes a conversation; `branches` say who starts whom; then every turn gets its `time`, its prompt
+//! `steps`, its `cache_blocks` and its [`predecessors`]. Pure: no file, no clock, no random draw, no text.
 
 mod blocks;
 mod branches;
 mod cache_blocks;
 mod chains;
+mod declared;
 mod kinds;
 mod layers;
 mod models;
@@ -16,11 +17,10 @@ mod placed;
 pub mod predecessors;
 mod seams;
 mod steps;
+mod subagents;
 mod time;
 mod turns;
-mod worker_prefix;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use tree::{Branch, BranchIndex, Conversation, SourceKind, Trace};
@@ -30,8 +30,9 @@ use self::branches::{BranchDraft, MainTurns, Offspring};
 use self::layers::Layer;
 pub use self::oddities::InnerTimes;
 use self::placed::Placed;
+use self::subagents::Family;
 use self::time::Clock;
-use crate::formats::weka::{DeclaredPrefix, Entry, Row, Subagent};
+use crate::formats::weka::{DeclaredPrefix, Entry, Row};
 use crate::select;
 use crate::warning::WarningKind;
 
@@ -135,26 +136,18 @@ struct Draft<'r> {
     chain: usize,
 }
 
-/// A subagent that is replayed.
-struct Family<'r> {
-    outer: usize,
-    entry: &'r Subagent,
-    spawning: usize,
-    layer: Layer<'r>,
-}
-
 /// Turns one row into session trees.
 pub fn reconstruct(row: &Row, options: &Options) -> Result<Reconstructed, ReconstructError> {
     let mut warnings = oddities::oddities(row);
     let top = top_layer(row, options);
-    let families = families(row, &top.main, options, &mut warnings)?;
+    let families = subagents::families(row, &top.main, options, &mut warnings)?;
     let clock = clock(&top, &families, options);
     let main = MainTurns::new(&top.main, &clock);
 
     let mut drafts = vec![root(row, &top)];
     let mut subagents = Vec::new();
     for family in families {
-        let offspring = adopt_family(row, family, &clock, &mut drafts);
+        let offspring = subagents::adopt(row, family, &clock, &mut drafts);
         subagents.push(offspring);
     }
     let flat = adopt_flat_chains(row, top, &main, &clock, &mut drafts);
@@ -203,61 +196,10 @@ fn top_layer<'r>(row: &'r Row, options: &Options) -> Layer<'r> {
     if options.split_flattened_agents && requests.len() > 1 {
         return layers::split(requests);
     }
-    Layer::undivided(requests)
-}
-
-/// The subagents that a main turn stands before, split into chains. Others are dropped, with a warning.
-fn families<'r>(
-    row: &'r Row,
-    main: &[Placed<'r>],
-    options: &Options,
-    warnings: &mut Vec<WarningKind>,
-) -> Result<Vec<Family<'r>>, ReconstructError> {
-    let main = MainTurns::new(main, &Clock::default());
-    let mut families: Vec<Family<'r>> = Vec::new();
-    let mut agents = HashSet::new();
-    for (outer, entry) in row.entries.iter().enumerate() {
-        let Entry::Subagent(entry) = entry else { continue };
-        let Some(spawning) = main.spawning(outer) else {
-            warnings.push(WarningKind::SubagentDropped {
-                field: format!("requests[{outer}]"),
-                agent_id: entry.agent_id.clone(),
-                requests: entry.requests.len(),
-            });
-            continue;
-        };
-        if !agents.insert(entry.agent_id.as_str()) {
-            let first = families
-                .iter()
-                .find(|family| family.entry.agent_id == entry.agent_id);
-            return Err(ReconstructError::DuplicateAgent {
-                trace: row.id.clone(),
-                agent_id: entry.agent_id.clone(),
-                first: first.map_or(outer, |family| family.outer),
-                second: outer,
-            });
-        }
-        families.push(Family {
-            outer,
-            entry,
-            spawning,
-            layer: inner_layer(outer, entry, options),
-        });
+    Layer {
+        main: requests,
+        workers: Vec::new(),
     }
-    Ok(families)
-}
-
-fn inner_layer<'r>(outer: usize, entry: &'r Subagent, options: &Options) -> Layer<'r> {
-    let requests = placed::place_inner(outer, entry);
-    let mut layer = if options.split_flattened_agents {
-        layers::split(requests)
-    } else {
-        Layer::undivided(requests)
-    };
-    if layer.workers.is_empty() {
-        layer.main.sort_by(Placed::order);
-    }
-    layer
 }
 
 /// The clock that turns are replayed by: as recorded, or with pauses cut.
@@ -285,60 +227,6 @@ fn root<'r>(row: &Row, top: &Layer<'r>) -> Draft<'r> {
     }
 }
 
-/// Makes conversations of a subagent's chains.
-fn adopt_family<'r>(row: &Row, family: Family<'r>, clock: &Clock, drafts: &mut Vec<Draft<'r>>) -> Offspring {
-    let Family {
-        outer,
-        entry,
-        spawning,
-        layer,
-    } = family;
-    let scope: Arc<str> = format!("{}::sa:{}", row.id, entry.agent_id).into();
-    let end = entry.duration_ms.map_or_else(
-        || {
-            placed::place_inner(outer, entry)
-                .iter()
-                .map(Placed::end)
-                .reduce(f64::max)
-                .unwrap_or(entry.t)
-        },
-        |ms| entry.t + ms.max(0) as f64 / 1000.0,
-    );
-    let first_child = drafts.len();
-    let mut adopt = |id, declared, requests| {
-        let chain = drafts.len() - first_child;
-        drafts.push(Draft {
-            id,
-            scope: scope.clone(),
-            kind: SourceKind::WekaSubagent,
-            declared,
-            requests,
-            chain,
-        });
-    };
-    let workers = layer.workers.into_iter().map(|worker| {
-        let declared = worker_prefix::of_worker(entry.declared, layer.opening, &worker.requests);
-        (
-            format!("{scope}:{}", worker.suffix).into(),
-            declared,
-            worker.requests,
-        )
-    });
-    let workers: Vec<_> = workers.collect();
-    adopt(scope.clone(), entry.declared, layer.main);
-    for (id, declared, requests) in workers {
-        adopt(id, declared, requests);
-    }
-    Offspring {
-        outer,
-        spawning,
-        start: clock.map(entry.t),
-        end: clock.map(end),
-        children: (first_child..drafts.len()).collect(),
-        branch_id: format!("{}:spawn:{}", row.id, entry.agent_id),
-    }
-}
-
 /// Makes conversations of the workers of the top level.
 fn adopt_flat_chains<'r>(
     row: &Row,
@@ -355,7 +243,7 @@ fn adopt_flat_chains<'r>(
             id: format!("{}::{}", row.id, worker.suffix).into(),
             scope: scope.clone(),
             kind: SourceKind::WekaFlat,
-            declared: worker_prefix::of_worker(row.declared, top.opening, &worker.requests),
+            declared: declared::of_worker(row.declared, &worker),
             requests: worker.requests,
             chain: 0,
         });

@@ -8,7 +8,7 @@ use tree::{BLOCK_TOKENS, HeadRole, PromptStep};
 
 use super::blocks::BlockTable;
 use super::placed::{Placed, common_prefix};
-use super::{PrefixNotCovered, worker_prefix::prefix_blocks};
+use super::{PrefixNotCovered, declared::prefix_blocks};
 use crate::formats::weka::{DeclaredPrefix, Request};
 
 /// How a prompt's tokens split into blocks with an id and the rest.

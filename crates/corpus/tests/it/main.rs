@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its vector has failed")]
 
+mod captures;
 mod dumps;
 mod fetch;
 mod hostile;
 mod loading;
+mod malformed;
 mod prompt;
+mod rows;
 mod synth;
 mod vectors;

@@ -97,6 +97,21 @@ fn markers_are_aiperf_s() {
 }
 
 #[test]
+fn markers_of_the_corpus_vectors_are_aiperf_s() {
+    let all = vector("cache_bust.json");
+    assert!(!list(&all["markers"]).is_empty());
+    for case in list(&all["markers"]) {
+        let hex = replay::marker_hex(
+            text(&case["benchmark_id"]),
+            case["recycle_pass"].as_u64().unwrap(),
+            case["lane"].as_u64().unwrap() as u32,
+            text(&case["base_trace_id"]),
+        );
+        assert_eq!(format!("[rid:{hex}]\n\n"), text(&case["marker"]));
+    }
+}
+
+#[test]
 fn a_pool_without_requests_is_refused() {
     let case = &vector("trajectories.json")["vectors"][0];
     let refused = Plan::draw(&[], &settings(case)).err();

@@ -88,7 +88,7 @@ fn check(path: &Path, traces: &HashMap<Arc<str>, Recorded>, prompter: &Prompter,
     let capture: Capture = testkit::json(path);
     for request in &capture.requests {
         let what = format!("{} request {}", path.display(), request.n);
-        let trace = corpus::prompt::marker::base_trace_id(&request.conversation_id);
+        let trace = request.conversation_id.split("::").next().unwrap();
         let recorded = traces
             .get(trace)
             .unwrap_or_else(|| panic!("{what}: no trace {trace}"));

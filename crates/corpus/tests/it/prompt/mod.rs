@@ -1,7 +1,6 @@
 //! Prompts: places, text and bodies.
 
 mod captures;
-mod markers;
 mod real_pool;
 mod recorded;
 mod seams;
