@@ -5,8 +5,13 @@
 mod args;
 mod commands;
 mod exit;
+mod folder;
 mod output;
+mod plan_digest;
+mod progress;
 mod render;
+mod session;
+mod stop;
 mod workload;
 
 use clap::Parser;

@@ -3,7 +3,9 @@
 use crate::args::{DialectName, PrimerFailure, SamplingName, ScenarioArgs};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
+use corpus::fetch::{FetchError, Fetched, Hub, HubEnvironment, Limits, Proxies, Wanted};
 use corpus::{Corpus, LoadOptions};
+use driver::clock::Clock;
 use replay::{Dialect, OnPrimerFailure, Sampling, Settings};
 use spec::catalog::{Catalog, Resolved, Traffic};
 use spec::replay::{MaxContextLength, Warmup};
@@ -36,6 +38,26 @@ pub(crate) enum Read {
 
 /// Reads and checks a scenario, shows its problems, and follows its references.
 pub(crate) fn read(args: &ScenarioArgs) -> anyhow::Result<Read> {
+    let (read, problems) = check(args)?;
+    if !problems.is_empty() {
+        output::say(&problems);
+    }
+    Ok(read)
+}
+
+/// As [`read`] for a scenario of ours, whose broken locks are no news.
+pub(crate) fn read_quietly(args: &ScenarioArgs) -> anyhow::Result<Read> {
+    match check(args)? {
+        (Read::Invalid, problems) => {
+            output::say(&problems);
+            Ok(Read::Invalid)
+        }
+        (scenario, _) => Ok(scenario),
+    }
+}
+
+/// The scenario, and what is to be said about it.
+fn check(args: &ScenarioArgs) -> anyhow::Result<(Read, String)> {
     let path = &args.scenario;
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let (document, mut problems) = spec::read_bytes(&bytes, Some(spec::Kind::Scenario));
@@ -46,62 +68,52 @@ pub(crate) fn read(args: &ScenarioArgs) -> anyhow::Result<Read> {
         resolved = found;
         problems.extend(more);
     }
-    if !problems.is_empty() {
-        let source = spec::render::Source {
-            file: &path.display().to_string(),
-            text: &String::from_utf8_lossy(&bytes),
-        };
-        output::say(&spec::render::text(
-            &problems,
-            source,
-            output::colours_on_stderr(),
-        ));
-    }
     let broken_locks: Vec<String> = problems
         .iter()
         .filter(|problem| problem.is_error())
         .map(spec::Problem::title)
         .collect();
-    let Some(resolved) = resolved else {
-        return Ok(Read::Invalid);
-    };
-    if !broken_locks.is_empty() && !args.override_locks {
-        output::say(
-            "hint: --override-locks lets these locks be broken for a trial; the run is then not valid for submission",
-        );
-        return Ok(Read::Invalid);
+    if args.override_locks {
+        for problem in problems.iter_mut().filter(|problem| problem.waivable) {
+            problem.severity = spec::Severity::Warning;
+            problem.hint = Some("overridden for this trial; the run is not valid for submission".to_owned());
+        }
     }
+    let source = spec::render::Source {
+        file: &path.display().to_string(),
+        text: &String::from_utf8_lossy(&bytes),
+    };
+    let shown = spec::render::text(&problems, source, output::colours_on_stderr());
+    let Some(resolved) = resolved.filter(|_| spec::problem::is_ok(&problems)) else {
+        return Ok((Read::Invalid, shown));
+    };
+    let scenario = Scenario {
+        replay: runnable(&resolved).with_context(|| path.display().to_string())?,
+        resolved,
+        broken_locks,
+        sha256: corpus::verify::scan(bytes.as_slice(), |_| {})?.sha256,
+    };
+    Ok((Read::Scenario(Box::new(scenario)), shown))
+}
+
+/// The replay arm, if all that it asks for can be run.
+fn runnable(resolved: &Resolved) -> anyhow::Result<spec::Replay> {
     let replay = match &resolved.traffic {
         Some(Traffic::Replay(replay)) => (**replay).clone(),
-        Some(Traffic::Shape { .. }) => {
-            bail!("{}: a shape cannot be run yet; only `replay` can", path.display())
-        }
-        Some(Traffic::Trace(_)) => bail!("{}: a trace cannot be run yet; only `replay` can", path.display()),
-        None => bail!(
-            "{}: has no `workload`, so there is nothing to send",
-            path.display()
-        ),
+        Some(Traffic::Shape { .. }) => bail!("a shape cannot be run yet; only `replay` can"),
+        Some(Traffic::Trace(_)) => bail!("a trace cannot be run yet; only `replay` can"),
+        None => bail!("has no `workload`, so there is nothing to send"),
     };
     if replay.warmup != Warmup::Synthesized {
-        bail!(
-            "{}: only the `synthesized` warm-up can be run yet",
-            path.display()
-        );
+        bail!("workload.replay.warmup: only the `synthesized` warm-up can be run yet");
     }
     if replay.trace_idle_gap_cap_s.is_some() {
         bail!(
-            "{}: `trace_idle_gap_cap_s` belongs to the dialect agentx-1.0, which cannot be run yet; {} has no such cap",
-            path.display(),
+            "workload.replay.trace_idle_gap_cap_s belongs to the dialect agentx-1.0, which cannot be run yet; {} has no such cap",
             Dialect::Aiperf0120.name()
         );
     }
-    let sha256 = corpus::verify::scan(bytes.as_slice(), |_| {})?.sha256;
-    Ok(Read::Scenario(Box::new(Scenario {
-        resolved,
-        replay,
-        broken_locks,
-        sha256,
-    })))
+    Ok(replay)
 }
 
 /// The replay's settings for the state machine.
@@ -157,14 +169,42 @@ pub(crate) fn context_limit(
 }
 
 /// Where the corpus is: `--corpus`, else the hub's cache, filled from the hub if need be.
-pub(crate) fn corpus_file(args: &ScenarioArgs, replay: &spec::Replay) -> anyhow::Result<PathBuf> {
-    match &args.corpus {
-        Some(file) => Ok(file.clone()),
-        None => bail!(
-            "no corpus: state --corpus FILE, a copy of {} in {}",
-            replay.corpus.file,
-            replay.corpus.repository
-        ),
+pub(crate) async fn corpus_file(
+    args: &ScenarioArgs,
+    replay: &spec::Replay,
+    proxy_from_env: bool,
+    clock: Clock,
+) -> anyhow::Result<PathBuf> {
+    if let Some(file) = &args.corpus {
+        return Ok(file.clone());
+    }
+    let wanted = Wanted {
+        repository: replay.corpus.repository.clone(),
+        revision: Some(replay.corpus.revision.clone()),
+        file: replay.corpus.file.clone(),
+        sha256: Some(replay.corpus.sha256.clone()),
+    };
+    Ok(fetch(&wanted, proxy_from_env, clock).await?.path)
+}
+
+/// Brings a file from the hub into its cache, and shows how it comes along.
+pub(crate) async fn fetch(wanted: &Wanted, proxy_from_env: bool, clock: Clock) -> anyhow::Result<Fetched> {
+    let proxies = if proxy_from_env {
+        Proxies::Environment
+    } else {
+        Proxies::None
+    };
+    let hub = Hub::open(&HubEnvironment::from_process(), Limits::DEFAULT, proxies).map_err(with_hint)?;
+    let mut line = crate::progress::Fetching::new(clock);
+    let fetched = corpus::fetch::fetch(&hub, wanted, &mut |step| line.show(&step)).await;
+    line.end();
+    fetched.map_err(with_hint)
+}
+
+fn with_hint(error: FetchError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => anyhow!("{error}\nhint: {hint}"),
+        None => error.into(),
     }
 }
 

@@ -32,7 +32,13 @@ impl Prompts {
     /// Prompts of `traces` with the fields of `envelope`; `tool_shaped` sends tool results under their own role.
     pub fn new(prompter: Prompter, traces: Arc<[Arc<Trace>]>, envelope: Envelope, tool_shaped: bool) -> Self {
         let starts = traces.iter().map(|_| OnceLock::new()).collect();
-        Self { prompter, traces, starts, envelope: Arc::new(envelope), tool_shaped }
+        Self {
+            prompter,
+            traces,
+            starts,
+            envelope: Arc::new(envelope),
+            tool_shaped,
+        }
     }
 
     /// The body of a request.
@@ -46,7 +52,8 @@ impl Prompts {
             marker: Some(&marker),
             tool_shaped: self.tool_shaped,
         };
-        self.prompter.body(self.starts(send.trace), trace, send.turn, &options)
+        self.prompter
+            .body(self.starts(send.trace), trace, send.turn, &options)
     }
 
     fn starts(&self, trace: usize) -> &BlockStarts {
@@ -57,7 +64,8 @@ impl Prompts {
     fn draw(&self, trace: usize) {
         let starts = self.starts(trace);
         for block in 0..self.traces[trace].block_ids.len() {
-            self.prompter.start(starts, &self.traces[trace], tree::BlockIndex(block as u32));
+            self.prompter
+                .start(starts, &self.traces[trace], tree::BlockIndex(block as u32));
         }
     }
 }
@@ -69,7 +77,9 @@ impl Drawing {
     /// Starts the thread.
     pub(crate) fn start(prompts: Arc<Prompts>) -> std::io::Result<Self> {
         let (sender, receiver) = sync_channel(AHEAD_MAX);
-        std::thread::Builder::new().name("draw".into()).spawn(move || draw_all(&prompts, &receiver))?;
+        std::thread::Builder::new()
+            .name("draw".into())
+            .spawn(move || draw_all(&prompts, &receiver))?;
         Ok(Self(sender))
     }
 

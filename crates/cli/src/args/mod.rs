@@ -5,7 +5,7 @@ mod run;
 mod scenario;
 mod server;
 
-pub(crate) use run::{DemoArgs, RunArgs, SendArgs};
+pub(crate) use run::{DemoArgs, LimitKey, RunArgs, SendArgs};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
     SimulateArgs,
@@ -92,11 +92,7 @@ pub(crate) enum CorpusCommand {
 #[derive(Debug, Args)]
 pub(crate) struct FetchArgs {
     /// A pinned corpus by its loader name, or a repository as OWNER/NAME.
-    #[arg(required_unless_present = "scenario")]
-    pub(crate) corpus: Option<String>,
-    /// Fetch the corpus that this scenario names.
-    #[arg(long, value_name = "FILE", conflicts_with = "corpus")]
-    pub(crate) scenario: Option<PathBuf>,
+    pub(crate) corpus: String,
     /// The revision to try first; the default branch is tried after it.
     #[arg(long, default_value = "main")]
     pub(crate) revision: String,

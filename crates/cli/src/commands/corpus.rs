@@ -1,18 +1,55 @@
 //! `corpus`: fetch, verify, dump.
 
-use crate::args::{CorpusCommand, DumpArgs, Format, VerifyArgs};
+use crate::args::{CorpusCommand, DumpArgs, FetchArgs, Format, VerifyArgs};
 use crate::exit::Exit;
 use crate::output;
+use crate::workload;
+use anyhow::bail;
 use corpus::dump::{self, DumpOptions, Layout};
+use corpus::fetch::Wanted;
 use corpus::{Corpus, LoadOptions};
 use serde_json::json;
 
 pub(crate) fn run(command: &CorpusCommand) -> anyhow::Result<Exit> {
     match command {
-        CorpusCommand::Fetch(_) => todo!(),
+        CorpusCommand::Fetch(args) => fetch(args),
         CorpusCommand::Verify(args) => verify(args),
         CorpusCommand::Dump(args) => dump(args),
     }
+}
+
+fn fetch(args: &FetchArgs) -> anyhow::Result<Exit> {
+    let clock = super::start_clock();
+    let wanted = match corpus::pin::by_loader(&args.corpus) {
+        Some(pin) => Wanted {
+            sha256: args.sha256.clone().or_else(|| pin.sha256.clone()),
+            ..Wanted::pinned(pin)
+        },
+        None if args.corpus.contains('/') => Wanted {
+            repository: args.corpus.clone(),
+            revision: Some(args.revision.clone()),
+            file: args.file.clone(),
+            sha256: args.sha256.clone(),
+        },
+        None => bail!(
+            "{} is neither a pinned corpus nor OWNER/NAME; pinned: {}",
+            args.corpus,
+            corpus::pin::pins()
+                .iter()
+                .map(|pin| pin.loader.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    };
+    let fetched = super::runtime()?.block_on(workload::fetch(&wanted, args.proxy_from_env, clock))?;
+    output::data(&format!("{}\n", fetched.path.display()))?;
+    output::say(&format!("sha256 {} ({} bytes)", fetched.sha256, fetched.bytes));
+    if wanted.sha256.is_none() {
+        output::say(
+            "no digest was stated, so nothing was checked; a scenario must state this one as corpus.sha256",
+        );
+    }
+    Ok(Exit::Done)
 }
 
 fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {

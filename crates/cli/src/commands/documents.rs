@@ -88,7 +88,12 @@ pub(crate) fn validate_catalog(args: &ValidateCatalogArgs) -> anyhow::Result<Exi
 
 pub(crate) fn resolve(args: &ResolveArgs) -> anyhow::Result<Exit> {
     let catalog = args.catalog.clone().map(Catalog::new);
-    let Read { name, text, document, mut problems } = read(&args.file, None, None)?;
+    let Read {
+        name,
+        text,
+        document,
+        mut problems,
+    } = read(&args.file, None, None)?;
     let mut effective = None;
     if let Some(document) = document.filter(|_| spec::problem::is_ok(&problems)) {
         let (resolved, more) = spec::resolve(&document, catalog.as_ref());
@@ -96,10 +101,19 @@ pub(crate) fn resolve(args: &ResolveArgs) -> anyhow::Result<Exit> {
         effective = resolved;
     }
     if !problems.is_empty() {
-        let source = Source { file: &name, text: &text };
-        output::say(&spec::render::text(&problems, source, output::colours_on_stderr()));
+        let source = Source {
+            file: &name,
+            text: &text,
+        };
+        output::say(&spec::render::text(
+            &problems,
+            source,
+            output::colours_on_stderr(),
+        ));
     }
-    let Some(effective) = effective.filter(|_| spec::problem::is_ok(&problems)) else { return Ok(Exit::Invalid) };
+    let Some(effective) = effective.filter(|_| spec::problem::is_ok(&problems)) else {
+        return Ok(Exit::Invalid);
+    };
     match args.format {
         Format::Text => output::data(&effective.to_yaml())?,
         Format::Json => output::json(&effective.to_json())?,

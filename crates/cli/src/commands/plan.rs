@@ -12,7 +12,13 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Invalid);
     };
     let limit = workload::context_limit(&args.scenario, &scenario.replay, None)?;
-    let file = workload::corpus_file(&args.scenario, &scenario.replay)?;
+    let clock = super::start_clock();
+    let file = super::runtime()?.block_on(workload::corpus_file(
+        &args.scenario,
+        &scenario.replay,
+        false,
+        clock,
+    ))?;
     let corpus = workload::load(&file, &scenario.replay, limit)?;
     let settings = workload::settings(&args.scenario, &scenario.replay);
     let traces = workload::shared(corpus.traces);

@@ -79,7 +79,10 @@ impl Live {
         }
         if record.outcome == Outcome::Failed && record.depth == 0 && self.first_failure.is_none() {
             let text = record.error.as_deref().unwrap_or("no text");
-            self.first_failure = Some(format!("{} turn {}: {text}", record.conversation_id, record.turn_index));
+            self.first_failure = Some(format!(
+                "{} turn {}: {text}",
+                record.conversation_id, record.turn_index
+            ));
         }
         self.output_tokens += record.usage.completion_tokens.unwrap_or_default();
         if let Some(ttft_ns) = timeline::of(record).ttft_ns {
@@ -93,8 +96,15 @@ impl Live {
     pub(super) fn progress(&self, standing: Standing, elapsed_s: f64) -> Progress {
         let mut recent: Vec<f64> = self.ttft_ms.iter().copied().collect();
         let middle = recent.len() / 2;
-        let ttft_p50_ms = (!recent.is_empty()).then(|| *recent.select_nth_unstable_by(middle, f64::total_cmp).1);
-        Progress { standing, elapsed_s, counts: self.counts, ttft_p50_ms, output_tokens: self.output_tokens }
+        let ttft_p50_ms =
+            (!recent.is_empty()).then(|| *recent.select_nth_unstable_by(middle, f64::total_cmp).1);
+        Progress {
+            standing,
+            elapsed_s,
+            counts: self.counts,
+            ttft_p50_ms,
+            output_tokens: self.output_tokens,
+        }
     }
 
     pub(super) fn explain(&self, why: RunEnd) -> Ended {
@@ -103,7 +113,10 @@ impl Live {
             RunEnd::Interrupted => (Stop::Interrupt, "stopped by the user".to_string()),
             RunEnd::PrimerFailed => {
                 let failure = self.first_failure.as_deref().unwrap_or("no text");
-                (Stop::Abort, format!("a warm-up request of a root failed: {failure}"))
+                (
+                    Stop::Abort,
+                    format!("a warm-up request of a root failed: {failure}"),
+                )
             }
             RunEnd::Aborted => (Stop::Abort, "the run's files could not be written".to_string()),
         };

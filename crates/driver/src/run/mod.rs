@@ -23,8 +23,8 @@ use crate::client::Client;
 use crate::clock::{Alarm, Clock, Pacing};
 use crate::prompts::{Drawing, Prompts};
 
-pub use live::{Counts, Progress};
 use live::Live;
+pub use live::{Counts, Progress};
 use names::Names;
 
 /// How often the progress is made known.
@@ -89,7 +89,7 @@ pub enum RunError {
 pub async fn run(
     job: Job,
     written: mpsc::Sender<Written>,
-    progress: watch::Sender<Progress>,
+    progress: watch::Sender<Option<Progress>>,
     mut interrupts: mpsc::Receiver<()>,
 ) -> Result<Ended, RunError> {
     let mut alarm = Alarm::new(job.clock, job.pacing)?;
@@ -114,11 +114,11 @@ pub async fn run(
             }
             Some(()) = interrupts.recv() => run.tell(Event::Interrupt).await,
             _ = ticks.tick() => {
-                progress.send_replace(run.progress());
+                progress.send_replace(Some(run.progress()));
             }
         }
     }
-    progress.send_replace(run.progress());
+    progress.send_replace(Some(run.progress()));
     Ok(run.finish().await)
 }
 
@@ -144,13 +144,23 @@ struct Run {
 
 impl Run {
     fn new(job: Job, written: mpsc::Sender<Written>) -> io::Result<Self> {
-        let Job { replay, traces, prompts, client, clock, .. } = job;
+        let Job {
+            replay,
+            traces,
+            prompts,
+            client,
+            clock,
+            ..
+        } = job;
         let drawing = Drawing::start(prompts.clone())?;
         for lane in &replay.plan().lanes {
             drawing.ask(lane.trace);
         }
         let mut upcoming = replay.plan().next_recycled(&traces, traces.len()).into_iter();
-        upcoming.by_ref().take(DRAWN_AHEAD).for_each(|trace| drawing.ask(trace));
+        upcoming
+            .by_ref()
+            .take(DRAWN_AHEAD)
+            .for_each(|trace| drawing.ask(trace));
         Ok(Self {
             replay,
             traces,
@@ -244,7 +254,10 @@ impl Run {
             theoretical_total_blocks: turn.cache.total_blocks,
             body_bytes: 0,
             response_bytes: 0,
-            stamps: Stamps { due_ns: self.stamp(send.due), ..Stamps::default() },
+            stamps: Stamps {
+                due_ns: self.stamp(send.due),
+                ..Stamps::default()
+            },
             chunks: Vec::new(),
             reasoning_chunks: 0,
             parse_lag_max_ns: 0,
@@ -303,18 +316,28 @@ impl Run {
                 (*at, RunEvent::PhaseStart(phase(*which)))
             }
             replay::Mark::SendingComplete { phase: which, at } => (*at, RunEvent::SendingEnd(phase(*which))),
-            replay::Mark::PhaseComplete { phase: which, at } => {
-                (*at, RunEvent::PhaseEnd { phase: phase(*which), started: self.live.started_in_phase(self.started) })
-            }
+            replay::Mark::PhaseComplete { phase: which, at } => (
+                *at,
+                RunEvent::PhaseEnd {
+                    phase: phase(*which),
+                    started: self.live.started_in_phase(self.started),
+                },
+            ),
             replay::Mark::CancelAll { .. } => return,
             replay::Mark::End(why) => {
                 let ended = self.live.explain(*why);
-                let event = RunEvent::RunEnd { stop: ended.stop, reason: ended.reason.clone() };
+                let event = RunEvent::RunEnd {
+                    stop: ended.stop,
+                    reason: ended.reason.clone(),
+                };
                 self.ended = Some(ended);
                 (self.now_s(), event)
             }
         };
-        let mark = Mark { at_ns: self.stamp(at), event };
+        let mark = Mark {
+            at_ns: self.stamp(at),
+            event,
+        };
         Box::pin(self.write(Written::Mark(mark))).await;
     }
 
@@ -330,7 +353,10 @@ impl Run {
                 self.write(Written::Record(Box::new(record))).await;
             }
         }
-        self.ended.unwrap_or(Ended { stop: Stop::Abort, reason: String::new() })
+        self.ended.unwrap_or(Ended {
+            stop: Stop::Abort,
+            reason: String::new(),
+        })
     }
 }
 

@@ -1,0 +1,361 @@
+//! One run from its prepared parts to its summary: header, writer thread, run loop, progress, report.
+
+use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs};
+use crate::exit::Exit;
+use crate::workload::{self, Scenario};
+use crate::{output, plan_digest, progress, stop};
+use anyhow::{Context, anyhow};
+use corpus::Corpus;
+use corpus::prompt::{Envelope, EnvelopeOptions, Pool, Prompter, Tokenizer};
+use driver::client::{Client, ClientOptions};
+use driver::clock::{Clock, Pacing};
+use driver::endpoint::Endpoint;
+use driver::key::BearerKey;
+use driver::prompts::Prompts;
+use driver::run::{Ended, Job, Written};
+use driver::server::{Inquirer, choose_model, max_model_len};
+use driver::tls::TlsOptions;
+use record::RecordError;
+use record::folder::Recorder;
+use record::header::{
+    Digests, HEADER_VERSION, Host, RunHeader, Selection, ServerFacts, ServerUrl, ValidityInputs,
+};
+use record::marks::Stop;
+use record::summary::Summary;
+use replay::{Plan, Replay, Settings};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+/// Path of the endpoint that is spoken to.
+const CHAT_PATH: &str = "/v1/chat/completions";
+
+/// A server that answers, and how it is spoken to.
+pub(crate) struct Target {
+    client: ClientOptions,
+    facts: ServerFacts,
+}
+
+impl Target {
+    /// Asks the server about itself: a server that is down or serves another model is refused before anything is sent.
+    pub(crate) async fn ask(args: &SendArgs) -> anyhow::Result<Self> {
+        let endpoint = Endpoint::new(&args.url, CHAT_PATH)?;
+        let tls = TlsOptions {
+            insecure: args.insecure,
+            ca: args.ca.clone(),
+        }
+        .client_config()?;
+        let key = args.api_key.as_deref().map(BearerKey::new);
+        let inquirer = Inquirer::new(&tls, key.clone())?;
+        let served = inquirer.models(&endpoint).await?;
+        let model = choose_model(&served, args.model.as_deref())?;
+        let facts = ServerFacts {
+            url: ServerUrl::new(endpoint.request_url().as_str()),
+            model: model.id.clone(),
+            max_model_len: max_model_len(&served, model),
+            version: inquirer.version(&endpoint).await,
+        };
+        let mut client = ClientOptions::new(endpoint, tls);
+        client.key = key;
+        client.session_header = args
+            .session_header
+            .parse()
+            .context("--session-header is no header name")?;
+        client.deadline =
+            Duration::try_from_secs_f64(args.request_timeout_s).context("--request-timeout-s")?;
+        client.headers = args
+            .headers
+            .iter()
+            .map(|line| header(line))
+            .collect::<anyhow::Result<_>>()?;
+        Ok(Self { client, facts })
+    }
+
+    /// The context length that the server tells.
+    pub(crate) fn max_model_len(&self) -> Option<u64> {
+        self.facts.max_model_len
+    }
+}
+
+fn header(line: &str) -> anyhow::Result<(http::HeaderName, http::HeaderValue)> {
+    let (name, value) = line
+        .split_once(':')
+        .ok_or_else(|| anyhow!("--header {line:?}: expected NAME: VALUE"))?;
+    let name = name
+        .trim()
+        .parse()
+        .with_context(|| format!("--header: {name:?} is no header name"))?;
+    let value = value
+        .trim()
+        .parse()
+        .with_context(|| format!("--header: the value of {name} cannot be sent"))?;
+    Ok((name, value))
+}
+
+/// The text that prompts are made of.
+pub(crate) struct PromptText {
+    pool: Arc<Pool>,
+    tokenizer: Arc<Tokenizer>,
+    tool_shaped: bool,
+}
+
+impl PromptText {
+    pub(crate) fn load(args: &PromptArgs) -> anyhow::Result<Self> {
+        let tokenizer = Arc::new(Tokenizer::open(&args.tokenizer)?);
+        let pool = match &args.prompt_pool {
+            Some(file) => Pool::load(file, tokenizer.clone())?,
+            None => Pool::built_in(tokenizer.clone())?,
+        };
+        Ok(Self {
+            pool: Arc::new(pool),
+            tokenizer,
+            tool_shaped: args.tool_shaped_messages,
+        })
+    }
+}
+
+/// Everything a run needs, nothing of it started.
+pub(crate) struct Session {
+    header: RunHeader,
+    settings: Settings,
+    plan: Plan,
+    traces: Arc<[Arc<tree::Trace>]>,
+    prompts: Prompts,
+    client: Client,
+    clock: Clock,
+}
+
+impl Session {
+    pub(crate) fn prepare(
+        scenario: &Scenario,
+        args: &ScenarioArgs,
+        send: &SendArgs,
+        target: Target,
+        text: PromptText,
+        corpus: Corpus,
+        clock: Clock,
+    ) -> anyhow::Result<Self> {
+        let settings = workload::settings(args, &scenario.replay);
+        let envelope = Envelope::new(&EnvelopeOptions {
+            model: target.facts.model.clone(),
+            limit_key: match send.output_limit_key {
+                LimitKey::MaxCompletionTokens => corpus::prompt::LimitKey::MaxCompletionTokens,
+                LimitKey::MaxTokens => corpus::prompt::LimitKey::MaxTokens,
+            },
+            min_tokens: send.min_tokens,
+            extra: Vec::new(),
+            ignore_eos: scenario.replay.ignore_eos,
+            usage: true,
+        })?;
+        let digests = (
+            corpus.sha256.clone(),
+            text.tokenizer.sha256().map(str::to_owned),
+            text.pool.sha256().to_owned(),
+        );
+        let selection = corpus.selection;
+        let traces = workload::shared(corpus.traces);
+        let plan = Plan::draw(&traces, &settings)?;
+        let header = RunHeader {
+            schema_version: HEADER_VERSION,
+            turnmill_version: env!("CARGO_PKG_VERSION").to_owned(),
+            benchmark_id: settings.benchmark_id.clone(),
+            dialect: settings.dialect.name().to_owned(),
+            loop_kind: "closed".to_owned(),
+            seed: settings.seed,
+            concurrency: settings.concurrency,
+            wall_start: wall_start(&clock)?,
+            server: target.facts,
+            host: host(),
+            digests: Digests {
+                scenario: Some(scenario.sha256.clone()),
+                corpus: Some(digests.0),
+                tokenizer: digests.1,
+                pool: Some(digests.2),
+                plan: Some(plan_digest::of(&plan, &traces, &settings)),
+            },
+            selection: Some(Selection {
+                scanned: selection.scanned as u64,
+                kept: selection.kept as u64,
+                dropped: selection.dropped as u64,
+                largest: selection.largest,
+            }),
+            validity: ValidityInputs {
+                scenario: Some(scenario.replay.scenario.clone()),
+                override_locks: scenario.broken_locks.clone(),
+                corpus_pinned: corpus::pin::is_pinned(&scenario.replay.corpus.loader, &corpus.sha256),
+                output_length_locked: scenario.replay.ignore_eos,
+            },
+            slo: BTreeMap::new(),
+            limits: limits(&settings, send),
+            options: options(args, send, text.tool_shaped),
+            scenario: spec::Effective::Scenario(scenario.resolved.clone()).to_json(),
+        };
+        let prompter = Prompter::new(text.pool, settings.seed);
+        let prompts = Prompts::new(prompter, traces.clone(), envelope, text.tool_shaped);
+        let client = Client::new(target.client, clock)?;
+        Ok(Self {
+            header,
+            settings,
+            plan,
+            traces,
+            prompts,
+            client,
+            clock,
+        })
+    }
+
+    /// Says what a person should know before it starts.
+    pub(crate) fn announce(&self) {
+        for line in progress::before(&self.plan, &self.traces, &self.settings) {
+            output::say(&line);
+        }
+    }
+
+    /// Runs to the end and leaves the folder complete.
+    pub(crate) async fn run(self, folder: &Path) -> anyhow::Result<(Ended, Summary)> {
+        driver::descriptors::ensure_descriptors(self.connections())?;
+        std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        let recorder = Recorder::create(folder, &self.header)?;
+        let (written, to_write) = mpsc::channel(driver::run::WRITE_QUEUE);
+        let clock = self.clock;
+        let writer = std::thread::Builder::new()
+            .name("write".into())
+            .spawn(move || write(recorder, to_write, clock))
+            .context("no thread for writing the run's files")?;
+        let (shown, show) = watch::channel(None);
+        let showing = tokio::spawn(progress::show(show, clock));
+        let job = Job {
+            replay: Replay::new(self.traces.clone(), self.settings, self.plan),
+            traces: self.traces,
+            prompts: Arc::new(self.prompts),
+            client: Arc::new(self.client),
+            clock,
+            pacing: Pacing::Sleep,
+        };
+        let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
+        showing.await.context("the progress line failed")?;
+        let wrote = writer
+            .join()
+            .map_err(|_| anyhow!("the thread that writes the run's files failed"))?;
+        wrote.context("the run's files are incomplete")?;
+        Ok((ended?, report::rebuild(folder)?))
+    }
+
+    /// Connections that may be open at once: every stream of every lane's tree.
+    fn connections(&self) -> u64 {
+        let widest = self
+            .traces
+            .iter()
+            .map(|trace| trace.conversations.len())
+            .max()
+            .unwrap_or(1);
+        u64::from(self.settings.concurrency) * (widest as u64).min(STREAMS_PER_LANE)
+    }
+}
+
+/// Streams of one tree that are taken to be in flight at once when open files are counted.
+const STREAMS_PER_LANE: u64 = 8;
+
+/// Writes records and marks as they come. Ends with an error at the first that cannot be written, which ends the run.
+fn write(
+    mut recorder: Recorder,
+    mut written: mpsc::Receiver<Written>,
+    clock: Clock,
+) -> Result<(), RecordError> {
+    while let Some(what) = written.blocking_recv() {
+        match what {
+            Written::Record(record) => recorder.append(&record)?,
+            Written::Mark(mark) => recorder.mark(&mark)?,
+        }
+        recorder.sync_if_due(clock.now_ns())?;
+    }
+    recorder.sync()
+}
+
+/// The exit code of a run that was started.
+pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exit {
+    match ended.stop {
+        Stop::Abort => Exit::Unfinished,
+        Stop::Interrupt => Exit::Interrupted,
+        Stop::Done
+            if require_valid
+                && summary
+                    .validity
+                    .as_ref()
+                    .is_some_and(|validity| !validity.submission_valid) =>
+        {
+            Exit::Invalid
+        }
+        Stop::Done => Exit::Done,
+    }
+}
+
+fn wall_start(clock: &Clock) -> anyhow::Result<jiff::Timestamp> {
+    Ok(jiff::Timestamp::from_nanosecond(i128::from(
+        clock.wall_anchor_ns(),
+    ))?)
+}
+
+/// The machine, as far as it tells.
+fn host() -> Host {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = cpu.lines().find_map(|line| {
+        line.strip_prefix("model name")?
+            .split_once(':')
+            .map(|(_, name)| name.trim())
+    });
+    Host {
+        os: std::env::consts::OS.to_owned(),
+        cpu: name.unwrap_or("unknown").to_owned(),
+        cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u32),
+    }
+}
+
+/// A number of seconds; `"inf"` where there is no limit.
+fn seconds(value: f64) -> Value {
+    if value.is_finite() {
+        value.into()
+    } else {
+        "inf".into()
+    }
+}
+
+fn limits(settings: &Settings, send: &SendArgs) -> BTreeMap<String, Value> {
+    BTreeMap::from([
+        ("duration_s".to_owned(), seconds(settings.duration_s)),
+        ("grace_s".to_owned(), seconds(settings.grace_s)),
+        (
+            "system_idle_gap_cap_s".to_owned(),
+            seconds(settings.system_idle_gap_cap_s),
+        ),
+        ("request_timeout_s".to_owned(), seconds(send.request_timeout_s)),
+        (
+            "request_cap".to_owned(),
+            settings.request_cap.map_or("inf".into(), Value::from),
+        ),
+    ])
+}
+
+fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<String, Value> {
+    let name = |value: &dyn std::fmt::Debug| Value::from(format!("{value:?}").to_lowercase());
+    BTreeMap::from([
+        ("override_locks".to_owned(), json!(args.override_locks)),
+        ("burst_phase_starts".to_owned(), json!(args.burst_phase_starts)),
+        ("sampling".to_owned(), name(&args.sampling)),
+        ("on_primer_failure".to_owned(), name(&args.on_primer_failure)),
+        ("tool_shaped_messages".to_owned(), json!(tool_shaped)),
+        ("session_header".to_owned(), json!(send.session_header)),
+        ("min_tokens".to_owned(), json!(send.min_tokens)),
+        ("insecure".to_owned(), json!(send.insecure)),
+        (
+            "output_limit_key".to_owned(),
+            json!(match send.output_limit_key {
+                LimitKey::MaxCompletionTokens => "max_completion_tokens",
+                LimitKey::MaxTokens => "max_tokens",
+            }),
+        ),
+    ])
+}
