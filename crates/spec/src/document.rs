@@ -53,7 +53,7 @@ pub enum Document {
     /// A file of a catalog's `workloads/`.
     Catalog(Entry),
     /// Sweeper traffic.
-    Sweeper(Sweeper),
+    Sweeper(Box<Sweeper>),
 }
 
 /// Reads and checks one document, told apart as `bindings.md` §3 says unless its kind is given.
@@ -77,7 +77,11 @@ pub fn read_bytes(bytes: &[u8], kind: Option<Kind>) -> (Option<Document>, Vec<Pr
 }
 
 /// As [`read_bytes`], and with a catalog also what following the references finds.
-pub fn validate(bytes: &[u8], kind: Option<Kind>, catalog: Option<&Catalog>) -> (Option<Document>, Vec<Problem>) {
+pub fn validate(
+    bytes: &[u8],
+    kind: Option<Kind>,
+    catalog: Option<&Catalog>,
+) -> (Option<Document>, Vec<Problem>) {
     let (document, mut problems) = read_bytes(bytes, kind);
     if let (Some(Document::Scenario(scenario)), Some(catalog)) = (&document, catalog)
         && is_ok(&problems)
@@ -89,7 +93,11 @@ pub fn validate(bytes: &[u8], kind: Option<Kind>, catalog: Option<&Catalog>) -> 
 
 fn not_text(bytes: &[u8], valid: usize) -> Problem {
     let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-    let place = if valid == 0 { Place::START } else { yaml::locate(text, valid) };
+    let place = if valid == 0 {
+        Place::START
+    } else {
+        yaml::locate(text, valid)
+    };
     let mut report = Report::default();
     let found = format!("expected UTF-8 text, found the byte 0x{:02x}", bytes[valid]);
     report.error("", place, found);
@@ -106,7 +114,7 @@ fn read_into(text: &str, kind: Option<Kind>, report: &mut Report) -> Option<Docu
         Kind::Catalog => catalog::check(&root, report).map(Document::Catalog),
         Kind::Sweeper => {
             walk::document(&root, &sweeper_grammar::DOCUMENT, report);
-            checked(&root, report, sweeper::check).map(Document::Sweeper)
+            checked(&root, report, sweeper::check).map(|sweeper| Document::Sweeper(Box::new(sweeper)))
         }
     }
 }
@@ -133,7 +141,10 @@ fn told_apart(root: &Node) -> Kind {
     if ["shape", "trace", "replay"].into_iter().any(in_workload) {
         Kind::Scenario
     } else if any(&["goal", "search_space", "adapters", "sweep"])
-        || sweeper_grammar::WORKLOAD.fields.iter().any(|field| in_workload(field.key))
+        || sweeper_grammar::WORKLOAD
+            .fields
+            .iter()
+            .any(|field| in_workload(field.key))
     {
         Kind::Sweeper
     } else if !has("workload") && !has("kind") && any(&["replay", "prompt", "output", "prefix_tokens"]) {

@@ -113,7 +113,9 @@ pub fn is_ok(problems: &[Problem]) -> bool {
 
 /// No error among them but violations of scenario locks.
 pub fn is_ok_but_for_locks(problems: &[Problem]) -> bool {
-    !problems.iter().any(|problem| problem.is_error() && !problem.waivable)
+    !problems
+        .iter()
+        .any(|problem| problem.is_error() && !problem.waivable)
 }
 
 /// Problems in the making.

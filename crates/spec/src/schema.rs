@@ -28,7 +28,11 @@ pub fn schema(kind: Kind) -> Value {
 
 /// The schemas of all kinds, by the word that `--as` takes.
 pub fn schemas() -> Value {
-    Kind::ALL.into_iter().map(|kind| (kind.as_str().to_owned(), schema(kind))).collect::<Map<_, _>>().into()
+    Kind::ALL
+        .into_iter()
+        .map(|kind| (kind.as_str().to_owned(), schema(kind)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// How much of the rules applies.
@@ -43,15 +47,23 @@ enum Strictness {
 }
 
 fn object(table: &'static Table, strictness: Strictness) -> Value {
-    let properties: Map<String, Value> =
-        table.fields.iter().map(|field| (field.key.to_owned(), property(field, strictness))).collect();
+    let properties: Map<String, Value> = table
+        .fields
+        .iter()
+        .map(|field| (field.key.to_owned(), property(field, strictness)))
+        .collect();
     let mut schema = json!({
         "type": "object",
         "description": table.about,
         "properties": properties,
         "additionalProperties": false,
     });
-    let required: Vec<&str> = table.fields.iter().filter(|field| field.required).map(|field| field.key).collect();
+    let required: Vec<&str> = table
+        .fields
+        .iter()
+        .filter(|field| field.required)
+        .map(|field| field.key)
+        .collect();
     if !required.is_empty() && strictness != Strictness::TypesOnly {
         schema["required"] = required.into();
     }
@@ -85,13 +97,20 @@ fn replay(strictness: Strictness) -> Value {
     };
     if strictness == Strictness::Entry {
         let keeps = |key: &str| key != "workload" && key != "concurrency";
-        return narrowed(Strictness::Whole, &keeps, &["scenario", "harness_version", "corpus"]);
+        return narrowed(
+            Strictness::Whole,
+            &keeps,
+            &["scenario", "harness_version", "corpus"],
+        );
     }
     let reference = |key: &str| key == "workload" || CHOICES.contains(&key);
     let mut reference = narrowed(Strictness::TypesOnly, &reference, &["workload", "concurrency"]);
     reference["properties"]["concurrency"]["minimum"] = 1.into();
-    let mut inline =
-        narrowed(Strictness::Whole, &|_| true, &["scenario", "harness_version", "corpus", "concurrency"]);
+    let mut inline = narrowed(
+        Strictness::Whole,
+        &|_| true,
+        &["scenario", "harness_version", "corpus", "concurrency"],
+    );
     inline["properties"]["workload"] = json!({"enum": ["", null]});
     json!({
         "if": {"required": ["workload"], "properties": {"workload": {"type": "string", "minLength": 1}}},
@@ -104,12 +123,15 @@ fn value(form: &Form, strictness: Strictness) -> Value {
     let whole = strictness != Strictness::TypesOnly;
     match form {
         Form::Any => json!({}),
-        Form::Text => json!({"type": ["string", "null"]}),
         Form::Word(words) | Form::Switch(words) if whole => {
-            let words: Vec<Value> = words.iter().map(|word| (*word).into()).chain([Value::Null]).collect();
+            let words: Vec<Value> = words
+                .iter()
+                .map(|word| (*word).into())
+                .chain([Value::Null])
+                .collect();
             json!({"enum": words})
         }
-        Form::Word(_) => json!({"type": ["string", "null"]}),
+        Form::Text | Form::Word(_) => json!({"type": ["string", "null"]}),
         Form::Switch(_) => json!({"type": ["string", "boolean", "null"]}),
         Form::Integer(least) => {
             let mut schema = json!({"type": ["integer", "null"]});

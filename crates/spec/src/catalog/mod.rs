@@ -23,7 +23,7 @@ use crate::yaml::Node;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// Lengths as distributions.
-    Shape(Shape),
+    Shape(Box<Shape>),
     /// A replay definition.
     Replay(Box<Definition>),
 }
@@ -38,7 +38,9 @@ pub(crate) fn check(root: &Node, report: &mut Report) -> Option<Entry> {
         });
     }
     structure::document(root, &binding::SHAPE, report);
-    document::checked(root, report, |view, report| shape::check(view, report).map(Entry::Shape))
+    document::checked(root, report, |view, report| {
+        Some(Entry::Shape(Box::new(shape::check(view, report)?)))
+    })
 }
 
 /// Whether a catalog file is a replay entry.

@@ -77,9 +77,19 @@ pub(crate) fn is_comment(key: &str) -> bool {
 }
 
 const fn required(key: &'static str, form: Form, about: &'static str) -> Field {
-    Field { key, form, required: true, about }
+    Field {
+        key,
+        form,
+        required: true,
+        about,
+    }
 }
 
 const fn optional(key: &'static str, form: Form, about: &'static str) -> Field {
-    Field { key, form, required: false, about }
+    Field {
+        key,
+        form,
+        required: false,
+        about,
+    }
 }

@@ -77,7 +77,7 @@ pub struct Replay {
     pub ignore_trace_delays: bool,
     /// Input truncation in tokens. Locked to `None`.
     pub synthesis_max_isl: Option<u64>,
-    /// Idle watchdog of a session tree, in seconds; a knob of the InferenceX fork.
+    /// Idle watchdog of a session tree, in seconds; a knob of the `InferenceX` fork.
     pub trace_idle_gap_cap_s: Option<f64>,
     /// Cap of think time between turns, in seconds. Locked to `None`.
     pub inter_turn_delay_cap_s: Option<f64>,

@@ -48,7 +48,10 @@ pub(crate) struct Key {
 impl Node {
     /// A mapping without keys, to stand in for one that is absent.
     pub(crate) fn empty(place: Place) -> Node {
-        Node { place, value: Value::Mapping(Vec::new()) }
+        Node {
+            place,
+            value: Value::Mapping(Vec::new()),
+        }
     }
 
     pub(crate) fn entries(&self) -> &[(Key, Node)] {
