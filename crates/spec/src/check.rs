@@ -42,11 +42,11 @@ pub(crate) fn at_least(view: &View<'_>, report: &mut Report, key: &str, least: i
     let found = view.integer(key)?;
     if found < least {
         let rule = if least == 0 {
-            "not negative".to_owned()
+            "must not be negative".to_owned()
         } else {
-            format!("at least {least}")
+            format!("must be at least {least}")
         };
-        view.error(report, key, format!("{key} must be {rule}, found {found}"));
+        view.error(report, key, format!("{key} {rule}, found {found}"));
         return None;
     }
     u64::try_from(found).ok()

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::catalog::{self, Catalog, Entry};
 use crate::grammar::{binding, sweeper as sweeper_grammar, walk};
-use crate::problem::{Place, Problem, Report, is_ok, is_ok_but_for_locks};
+use crate::problem::{self, Place, Problem, Report, is_ok, is_ok_but_for_locks};
 use crate::scenario::{self, Scenario};
 use crate::sweeper::{self, Sweeper};
 use crate::view::View;
@@ -87,6 +87,7 @@ pub fn validate(
         && is_ok(&problems)
     {
         problems.extend(catalog::resolve(scenario, Some(catalog)).1);
+        problem::sort(&mut problems);
     }
     (document, problems)
 }

@@ -165,10 +165,14 @@ impl Report {
 
     /// All of them, by path and then message, so that output is stable.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
-        self.problems
-            .sort_by(|a, b| (&a.path, &a.message, a.severity).cmp(&(&b.path, &b.message, b.severity)));
+        sort(&mut self.problems);
         self.problems
     }
+}
+
+/// By path and then message.
+pub(crate) fn sort(problems: &mut [Problem]) {
+    problems.sort_by(|a, b| (&a.path, &a.message, a.severity).cmp(&(&b.path, &b.message, b.severity)));
 }
 
 /// Text from a document as a message shows it: quoted, escaped, and cut where it is long.

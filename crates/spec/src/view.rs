@@ -143,7 +143,8 @@ impl<'a> View<'a> {
 /// A number key's value; integers count as numbers.
 pub(crate) fn number(node: &Node) -> Option<f64> {
     match node.meaning()? {
-        Meaning::Integer(value) => Some(value as f64),
+        // From the text: the integer may be beyond what 128 bits hold.
+        Meaning::Integer(_) => node.text().parse().ok(),
         Meaning::Float(value) => Some(value),
         _ => None,
     }

@@ -162,6 +162,7 @@ fn merge(entry: &Node, binding: &Node) -> Node {
     Node {
         place: entry.place,
         value: Value::Mapping(entries),
+        tag: None,
     }
 }
 

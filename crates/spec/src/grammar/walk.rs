@@ -8,6 +8,9 @@ use crate::yaml::{Key, Node, Value, join};
 
 /// Checks a whole document. The root must be a mapping.
 pub(crate) fn document(root: &Node, table: &'static Table, report: &mut Report) {
+    if refuses_tag(root, "", report) {
+        return;
+    }
     if !root.is_mapping() {
         report.error(
             "",
@@ -72,11 +75,10 @@ fn keys(table: &Table) -> String {
 }
 
 fn form(node: &Node, form: &Form, path: &str, report: &mut Report) {
-    if node.is_null() {
+    if matches!(form, Form::Any) || refuses_tag(node, path, report) || node.is_null() {
         return;
     }
     match (form, &node.value) {
-        (Form::Any, _) => {}
         (Form::Mapping(table), Value::Mapping(_)) => mapping(node, table, false, path, report),
         (Form::Inline(table), Value::Mapping(_)) => mapping(node, table, true, path, report),
         (Form::Named(table), Value::Mapping(entries)) => {
@@ -101,15 +103,24 @@ fn form(node: &Node, form: &Form, path: &str, report: &mut Report) {
                 NUMBER
             };
             for (index, item) in items.iter().enumerate() {
+                let path = format!("{path}[{index}]");
                 // Null is "not stated" for a key; a list has no keys.
-                if !accepts(item_form, item) {
-                    wrong_type(item, item_form, &format!("{path}[{index}]"), report);
+                if !refuses_tag(item, &path, report) && !accepts(item_form, item) {
+                    wrong_type(item, item_form, &path, report);
                 }
             }
         }
         _ if accepts(form, node) => {}
         _ => wrong_type(node, form, path, report),
     }
+}
+
+/// Tells a tag that could change what the value means; whether there is one.
+fn refuses_tag(node: &Node, path: &str, report: &mut Report) -> bool {
+    let Some(tag) = &node.tag else { return false };
+    let message = format!("expected a value without a tag, found the tag {}", shown(tag));
+    report.error(path, node.place, message);
+    true
 }
 
 const NUMBER: &Form = &Form::Number(super::Bound::Free);

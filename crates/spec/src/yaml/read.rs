@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
+use super::place::{locate, lone_carriage_return};
 use super::{Key, Node, Scalar, Value};
 use crate::problem::{Place, Report};
 
@@ -25,6 +26,12 @@ pub(crate) fn read(text: &str, report: &mut Report) -> Option<Node> {
                 text.len()
             ),
         );
+        return None;
+    }
+    // YAML takes it for a line end and editors do not; every line number after it would be wrong in one of them.
+    if let Some(at) = lone_carriage_return(text) {
+        let message = "a carriage return without a line feed; expected lines that end in \\n or \\r\\n";
+        report.error("", locate(text, at), message);
         return None;
     }
     let mut reader = Reader {
@@ -76,6 +83,7 @@ struct Reader<'a> {
 struct Open {
     place: Place,
     anchor: usize,
+    tag: Option<String>,
     content: Content,
 }
 
@@ -98,26 +106,24 @@ impl Reader<'_> {
             )),
             Event::Scalar(text, style, anchor, tag) => {
                 let tagged_text = tag.as_deref().is_some_and(is_text_tag);
-                if !tagged_text {
-                    refuse_tag(tag.as_deref(), place)?;
-                }
                 let plain = style == ScalarStyle::Plain && !tagged_text;
                 let value = Value::Scalar(Scalar {
                     text: text.into_owned(),
                     plain,
                 });
-                self.place_node(Node { place, value }, anchor)
+                let tag = tag.as_deref().filter(|_| !tagged_text).map(Tag::to_string);
+                self.place_node(Node { place, value, tag }, anchor)
             }
             Event::SequenceStart(_, anchor, tag) => {
-                refuse_tag(tag.as_deref(), place)?;
+                let content = Content::List(Vec::new());
                 self.enter(Open {
                     place,
                     anchor,
-                    content: Content::List(Vec::new()),
+                    tag: tag.as_deref().map(Tag::to_string),
+                    content,
                 })
             }
             Event::MappingStart(_, anchor, tag) => {
-                refuse_tag(tag.as_deref(), place)?;
                 let content = Content::Mapping {
                     entries: Vec::new(),
                     seen: HashSet::new(),
@@ -126,6 +132,7 @@ impl Reader<'_> {
                 self.enter(Open {
                     place,
                     anchor,
+                    tag: tag.as_deref().map(Tag::to_string),
                     content,
                 })
             }
@@ -134,8 +141,8 @@ impl Reader<'_> {
                 // The repetition stands where the alias does, so its problems point there.
                 Some(node) => {
                     let copy = node.clone();
-                    self.nodes += count(&copy);
-                    self.place_node(moved(copy, place), 0)
+                    self.nodes += copy.count();
+                    self.place_node(copy.moved(place), 0)
                 }
                 None => Err((place, "an alias inside the value it names".to_owned())),
             },
@@ -164,6 +171,7 @@ impl Reader<'_> {
             Node {
                 place: open.place,
                 value,
+                tag: open.tag,
             },
             open.anchor,
         )
@@ -275,29 +283,6 @@ impl Reader<'_> {
     }
 }
 
-/// The place of a byte offset. The end of the text counts as the end of its last line, so that every place is inside.
-pub(crate) fn locate(text: &str, offset: usize) -> Place {
-    let mut start = offset.min(text.trim_end_matches(['\n', '\r']).len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    let before = &text[..start];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let column = before[line_start..]
-        .trim_start_matches('\u{feff}')
-        .chars()
-        .count()
-        + 1;
-    Place {
-        line: line as u32,
-        column: column as u32,
-        start,
-        end: start,
-        in_entry: false,
-    }
-}
-
 /// `path.key`, or `key` alone at the root.
 pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() {
@@ -309,45 +294,4 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 
 fn is_text_tag(tag: &Tag) -> bool {
     tag.is_yaml_core_schema_tag("str") || (tag.handle() == "!" && tag.suffix().is_empty())
-}
-
-fn refuse_tag(tag: Option<&Tag>, place: Place) -> Result<(), Fault> {
-    match tag {
-        None => Ok(()),
-        Some(tag) => Err((
-            place,
-            format!("the tag {tag} is not read; write the value without it"),
-        )),
-    }
-}
-
-fn count(node: &Node) -> usize {
-    1 + match &node.value {
-        Value::Scalar(_) => 0,
-        Value::List(items) => items.iter().map(count).sum(),
-        Value::Mapping(entries) => entries.iter().map(|(_, value)| count(value)).sum(),
-    }
-}
-
-fn moved(mut node: Node, place: Place) -> Node {
-    node.place = place;
-    match &mut node.value {
-        Value::Scalar(_) => {}
-        Value::List(items) => {
-            *items = std::mem::take(items)
-                .into_iter()
-                .map(|item| moved(item, place))
-                .collect();
-        }
-        Value::Mapping(entries) => {
-            *entries = std::mem::take(entries)
-                .into_iter()
-                .map(|(mut key, value)| {
-                    key.place = place;
-                    (key, moved(value, place))
-                })
-                .collect();
-        }
-    }
-    node
 }

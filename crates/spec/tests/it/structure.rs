@@ -297,7 +297,16 @@ fn budgets_bound_what_a_document_can_cost() {
     check(&"[".repeat(300), None, &[""], &[]);
     check(&format!("model: {}", "x".repeat(2 << 20)), None, &[""], &[]);
     check("a: &a [*a]\n", None, &[""], &[]);
-    check("model: !!binary aGk=\n", None, &[""], &[]);
+    check("model: !!binary aGk=\n", None, &[], &[]);
+    check(
+        "workload: {shape: !!binary aGk=}\n",
+        None,
+        &["workload.shape"],
+        &[],
+    );
+    check("workload: !local {shape: a}\n", None, &["workload"], &[]);
+    check("!local {workload: ~}\n", None, &[""], &[]);
+    check("name: a\rmodel: b\n", None, &[""], &[]);
     check("{a: 1}: b\n", None, &[""], &[]);
     check("workload: {shape: !!str 5}\n", None, &[], &[]);
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use spec::catalog::{self, Catalog};
-use spec::{Document, Kind, Problem};
+use spec::catalog::Catalog;
+use spec::{Kind, Problem};
 
 pub(crate) fn data(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -42,13 +42,9 @@ impl Case {
         self.row["stage"].as_str().unwrap_or("ok")
     }
 
-    /// Reads the case and, where it names a catalog, resolves it.
+    /// Reads the case and, where it names a catalog, follows its references.
     pub(crate) fn problems(&self) -> Vec<Problem> {
-        let (document, mut problems) = spec::read(&self.text, Some(self.kind));
-        if let (Some(Document::Scenario(scenario)), Some(catalog)) = (document, &self.catalog) {
-            problems.extend(catalog::resolve(&scenario, Some(catalog)).1);
-        }
-        problems
+        spec::validate(self.text.as_bytes(), Some(self.kind), self.catalog.as_ref()).1
     }
 }
 
