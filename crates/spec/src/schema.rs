@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::document::Kind;
-use crate::grammar::{Bound, Field, Form, Table, binding, sweeper};
+use crate::grammar::{Bound, Field, Form, Table, binding, catalog, replay as replay_table, sweeper};
 use crate::replay::CHOICES;
 
 /// The schema of one kind of document.
@@ -17,8 +17,8 @@ pub fn schema(kind: Kind) -> Value {
         Kind::Catalog => json!({
             "type": "object",
             "if": {"required": ["replay"]},
-            "then": object(&binding::REPLAY_ENTRY, Strictness::Entry),
-            "else": object(&binding::SHAPE, Strictness::Whole),
+            "then": object(&catalog::REPLAY_ENTRY, Strictness::Entry),
+            "else": object(&catalog::SHAPE, Strictness::Whole),
         }),
     };
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
@@ -75,7 +75,7 @@ fn object(table: &'static Table, strictness: Strictness) -> Value {
 
 fn property(field: &Field, strictness: Strictness) -> Value {
     let mut schema = match &field.form {
-        Form::Mapping(table) if std::ptr::eq(*table, &raw const binding::REPLAY) => replay(strictness),
+        Form::Mapping(table) if std::ptr::eq(*table, &raw const replay_table::REPLAY) => replay(strictness),
         form => value(form, strictness),
     };
     if schema.get("description").is_none() {
@@ -86,7 +86,7 @@ fn property(field: &Field, strictness: Strictness) -> Value {
 
 /// An inline replay, a reference, or a catalog entry's definition: one table, three key sets.
 fn replay(strictness: Strictness) -> Value {
-    let table = &binding::REPLAY;
+    let table = &replay_table::REPLAY;
     let narrowed = |strictness: Strictness, keeps: &dyn Fn(&str) -> bool, required: &[&str]| {
         let mut schema = object(table, strictness);
         for field in table.fields.iter().filter(|field| !keeps(field.key)) {

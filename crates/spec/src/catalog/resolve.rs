@@ -4,7 +4,7 @@
 
 use super::folder::{Catalog, File, is_plain_segment};
 use super::is_replay;
-use crate::grammar::{binding, walk as structure};
+use crate::grammar::{catalog as entry_grammar, walk as structure};
 use crate::problem::{Place, Problem, Report, is_ok_but_for_locks, shown};
 use crate::replay::{self, EntryName, Reference, Replay};
 use crate::scenario::{Scenario, ShapeReference, Workload};
@@ -78,7 +78,7 @@ fn followed(reference: &ShapeReference, catalog: Option<&Catalog>, report: &mut 
         return None;
     }
     let mut inner = Report::default();
-    structure::document(&root, &binding::SHAPE, &mut inner);
+    structure::document(&root, &entry_grammar::SHAPE, &mut inner);
     if inner.has_errors() {
         undecodable(&inner.finish(), name, SHAPE, place, report);
         return None;
@@ -116,7 +116,7 @@ fn merged(reference: &Reference, catalog: Option<&Catalog>, report: &mut Report)
         return None;
     }
     let mut inner = Report::default();
-    structure::document(&root, &binding::REPLAY_ENTRY, &mut inner);
+    structure::document(&root, &entry_grammar::REPLAY_ENTRY, &mut inner);
     if inner.has_errors() {
         undecodable(&inner.finish(), name, &path, place, report);
         return None;

@@ -1,9 +1,7 @@
 //! Every rule of a replay (`bindings.md` §7), and the checked value with its defaults (§9).
 
-use std::collections::BTreeMap;
-
 use super::{
-    Definition, MaxContextLength, Origin, Reference, Replay, TrajectoryStart, Warmup, corpus, locks,
+    Definition, MaxContextLength, Reference, Replay, TrajectoryStart, Warmup, corpus, locks, origins,
 };
 use crate::check;
 use crate::problem::Report;
@@ -140,7 +138,7 @@ fn definition(view: &View<'_>, concurrency: Option<u32>, report: &mut Report) ->
         trace_idle_gap_cap_s: idle_cap,
         inter_turn_delay_cap_s: locks.inter_turn_delay_cap_s,
         terms,
-        origins: origins(view),
+        origins: origins::origins(view),
         entry: None,
     })
 }
@@ -264,66 +262,4 @@ fn warmup(replay: &View<'_>, report: &mut Report) -> Option<Warmup> {
             None
         }
     }
-}
-
-/// Keys with a default, and what omission is: a default or a lock.
-const DEFAULTED: [(&str, Origin); 18] = [
-    ("random_seed", Origin::Default),
-    ("benchmark_duration_s", Origin::Default),
-    ("grace_period_s", Origin::Default),
-    ("max_context_length", Origin::Default),
-    ("cache_bust", Origin::Lock),
-    ("system_idle_gap_cap_s", Origin::Lock),
-    ("trajectory_start.min_ratio", Origin::Default),
-    ("trajectory_start.max_ratio", Origin::Default),
-    ("warmup.mode", Origin::Default),
-    ("split_flattened_agents", Origin::Default),
-    ("streaming", Origin::Lock),
-    ("ignore_eos", Origin::Lock),
-    ("ignore_trace_delays", Origin::Lock),
-    ("synthesis_max_isl", Origin::Lock),
-    ("trace_idle_gap_cap_s", Origin::Default),
-    ("inter_turn_delay_cap_s", Origin::Lock),
-    ("corpus.source.file", Origin::Default),
-    ("corpus.source.split", Origin::Default),
-];
-
-/// Keys that have no value unless somebody states one.
-const STATED_ONLY: [&str; 15] = [
-    "scenario",
-    "harness_version",
-    "concurrency",
-    "corpus.loader",
-    "corpus.format",
-    "corpus.encoding",
-    "corpus.source.huggingface",
-    "corpus.source.revision",
-    "corpus.sha256",
-    "warmup.duration_s",
-    "warmup.requests_per_lane",
-    "category",
-    "thinking",
-    "acceptance",
-    "routing",
-];
-
-fn origins(view: &View<'_>) -> BTreeMap<&'static str, Origin> {
-    let omitted = STATED_ONLY.iter().map(|path| (*path, None));
-    let defaulted = DEFAULTED.iter().map(|(path, origin)| (*path, Some(*origin)));
-    omitted
-        .chain(defaulted)
-        .filter_map(|(path, otherwise)| Some((path, stated(view, path).or(otherwise)?)))
-        .collect()
-}
-
-fn stated(view: &View<'_>, path: &str) -> Option<Origin> {
-    let node = match path.split_once('.') {
-        None => view.get(path)?,
-        Some((outer, rest)) => return stated(&view.mapping(outer), rest),
-    };
-    Some(if node.place.in_entry {
-        Origin::Catalog
-    } else {
-        Origin::Stated
-    })
 }

@@ -6,6 +6,7 @@
 mod check;
 mod corpus;
 mod locks;
+mod origins;
 mod print;
 
 use std::collections::BTreeMap;

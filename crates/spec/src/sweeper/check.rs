@@ -1,12 +1,12 @@
 //! Every rule of a Sweeper document (`sweeper-traffic.md` §4), all problems in one pass.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use super::{Goal, KvRatio, Load, Sla, Sweeper, Synthetic, TraceLoad};
+use super::{KvRatio, Load, Sweeper, Synthetic, TraceLoad, goal};
 use crate::check;
-use crate::problem::{Report, shown};
+use crate::problem::Report;
 use crate::view::{View, number};
-use crate::vocabulary::{GOAL_TARGETS, TRACE_FORMATS, listed, not_one_of};
+use crate::vocabulary::{TRACE_FORMATS, listed};
 use crate::yaml::Node;
 
 /// The fields that choose a synthetic load shape.
@@ -33,7 +33,7 @@ const KEPT: [&str; 3] = ["search_space", "adapters", "sweep"];
 
 /// Checks a document that passed the structure stage.
 pub(crate) fn check(root: &View<'_>, report: &mut Report) -> Option<Sweeper> {
-    let goal = goal(&root.mapping("goal"), report);
+    let goal = goal::check(&root.mapping("goal"), report);
     let pareto = goal.as_ref().is_some_and(|goal| goal.target == "pareto");
     let view = root.mapping("workload");
     let knobs = knobs(&view, report);
@@ -303,78 +303,6 @@ fn idle_knobs(view: &View<'_>, knobs: Synthetic, report: &mut Report) {
             "found a delay in sessions of one turn, which have none; expected turns_per_session above 1",
         );
     }
-}
-
-fn goal(view: &View<'_>, report: &mut Report) -> Option<Goal> {
-    let target = if view.has("target") {
-        check::word(view, report, "target", &GOAL_TARGETS)
-    } else {
-        Some("throughput")
-    };
-    let sla_view = view.mapping("sla");
-    let [ttft_ms, itl_ms, e2e_ms] =
-        ["ttft_ms", "itl_ms", "e2e_ms"].map(|key| check::positive(&sla_view, report, key));
-    let has = |key| sla_view.has(key);
-    if target.is_some_and(|target| target.starts_with("goodput"))
-        && !has("e2e_ms")
-        && !(has("ttft_ms") && has("itl_ms"))
-    {
-        let message =
-            "a goodput target needs bounds; expected e2e_ms or both ttft_ms and itl_ms, found neither";
-        sla_view.error_here(report, message);
-    }
-    let pareto_objectives = objectives(view, target == Some("pareto"), report);
-    Some(Goal {
-        target: target?.to_owned(),
-        sla: Sla {
-            ttft_ms,
-            itl_ms,
-            e2e_ms,
-        },
-        pareto_objectives,
-    })
-}
-
-fn objectives(view: &View<'_>, pareto: bool, report: &mut Report) -> Vec<String> {
-    const KEY: &str = "pareto_objectives";
-    let allowed: Vec<&str> = GOAL_TARGETS
-        .into_iter()
-        .filter(|target| *target != "pareto")
-        .collect();
-    let Some(items) = view.list(KEY) else {
-        let defaults = ["throughput_per_gpu", "throughput_per_user"]
-            .map(str::to_owned)
-            .to_vec();
-        return if pareto { defaults } else { Vec::new() };
-    };
-    if !pareto {
-        view.error(
-            report,
-            KEY,
-            "expected no pareto_objectives but with goal.target: pareto, found some",
-        );
-    }
-    let mut seen = HashSet::new();
-    for (index, item) in items.iter().enumerate() {
-        let path = format!("{}[{index}]", view.at(KEY));
-        if !allowed.contains(&item.text()) {
-            report.error(path, item.place, not_one_of(item.text(), &allowed));
-        } else if !seen.insert(item.text()) {
-            report.error(
-                path,
-                item.place,
-                format!("{} is named twice; expected distinct targets", shown(item.text())),
-            );
-        }
-    }
-    if items.len() < 2 {
-        view.error(
-            report,
-            KEY,
-            format!("a front needs at least two objectives, found {}", items.len()),
-        );
-    }
-    items.iter().map(|item| item.text().to_owned()).collect()
 }
 
 /// Paths of the keys that the document states, two levels down and within `goal.sla`.

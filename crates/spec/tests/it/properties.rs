@@ -1,11 +1,11 @@
 //! What holds for any input: no panic, places inside the text, stable order, and idempotent resolution.
 
 use proptest::prelude::*;
-use spec::problem::is_ok_but_for_locks;
+use spec::problem::{is_ok, is_ok_but_for_locks};
 use spec::schema::schema;
-use spec::{Kind, Problem, render};
+use spec::{Document, Kind, Problem, render};
 
-use crate::schema::conforms;
+use crate::schema::{as_json, conforms};
 use crate::support::{bindings, sweepers};
 
 fn kinds() -> impl Iterator<Item = Option<Kind>> {
@@ -37,6 +37,7 @@ fn holds_for_any(bytes: &[u8]) {
         }
         render::to_json([("a", &problems[..])]);
         if let Some(document) = document {
+            schema_accepts(&document, &text, is_ok(&problems));
             let (effective, _) = spec::resolve(&document, None);
             if let Some(effective) = effective {
                 let printed = effective.to_yaml();
@@ -50,6 +51,18 @@ fn holds_for_any(bytes: &[u8]) {
                 );
             }
         }
+    }
+}
+
+/// What validates, the schema accepts, if JSON has a form for it.
+fn schema_accepts(document: &Document, text: &str, valid: bool) {
+    let kind = match document {
+        Document::Scenario(_) => Kind::Scenario,
+        Document::Catalog(_) => Kind::Catalog,
+        Document::Sweeper(_) => Kind::Sweeper,
+    };
+    if let Some(json) = as_json(text).filter(|_| valid) {
+        assert_eq!(conforms(&schema(kind), &json), Ok(()), "{text}");
     }
 }
 

@@ -11,7 +11,7 @@ use crate::support::{bindings, sweepers};
 const UNSEEN: [&str; 1] = ["132-scenario-duplicate-key"];
 
 /// A document as JSON; `None` where JSON has no form for it.
-fn as_json(text: &str) -> Option<Value> {
+pub(crate) fn as_json(text: &str) -> Option<Value> {
     let kept = format!("model: {}", indented(text));
     let (document, _) = spec::read(&kept, Some(Kind::Scenario));
     let Some(spec::Document::Scenario(scenario)) = document else {
