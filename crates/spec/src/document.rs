@@ -58,7 +58,7 @@ pub enum Document {
 
 /// Reads and checks one document, told apart as `bindings.md` §3 says unless its kind is given.
 ///
-/// The document is there exactly when every error is waivable ([`Problem::waivable`]); a caller that does not override
+/// The document is there exactly when every error is waivable ([`Problem`]'s `waivable`); a caller that does not override
 /// scenario locks must also ask [`crate::problem::is_ok`]. Problems come sorted by path and message.
 pub fn read(text: &str, kind: Option<Kind>) -> (Option<Document>, Vec<Problem>) {
     let mut report = Report::default();
