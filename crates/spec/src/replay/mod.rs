@@ -162,6 +162,14 @@ impl Replay {
         self.origins.get(path).copied()
     }
 
+    /// The keys it states that aiperf 0.12.0 does not know, only the `InferenceX` fork; they select its dialect.
+    pub fn fork_keys(&self) -> Vec<&'static str> {
+        ["trace_idle_gap_cap_s", "warmup.requests_per_lane"]
+            .into_iter()
+            .filter(|key| self.states(key))
+            .collect()
+    }
+
     /// Whether the document or its catalog entry states the value at a path below `replay`.
     pub fn states(&self, path: &str) -> bool {
         matches!(self.origin(path), Some(Origin::Stated | Origin::Catalog))

@@ -6,7 +6,7 @@ use super::{KvRatio, Load, Sweeper, Synthetic, TraceLoad, goal};
 use crate::check;
 use crate::problem::Report;
 use crate::view::{View, number};
-use crate::vocabulary::{TRACE_FORMATS, listed};
+use crate::vocabulary::{TRACE_FORMATS, listed, not_one_of};
 use crate::yaml::Node;
 
 /// The fields that choose a synthetic load shape.
@@ -88,7 +88,7 @@ fn trace(view: &View<'_>, report: &mut Report) -> Option<TraceLoad> {
     }
     let path = check::text(view, report, "trace_path", "the path of a trace file");
     let format = if view.has("trace_format") {
-        check::word(view, report, "trace_format", &TRACE_FORMATS)
+        trace_format(view, report)
     } else {
         Some(TRACE_FORMATS[0])
     };
@@ -107,6 +107,15 @@ fn trace(view: &View<'_>, report: &mut Report) -> Option<TraceLoad> {
         arrival_speedup_ratio: speedup?,
         replay_concurrency: cap,
     })
+}
+
+fn trace_format<'a>(view: &View<'a>, report: &mut Report) -> Option<&'a str> {
+    if view.text("trace_format") == Some("weka") {
+        view.error(report, "trace_format", not_one_of("weka", &TRACE_FORMATS))
+            .hint("a Weka corpus is driven by a scenario's replay arm");
+        return None;
+    }
+    check::word(view, report, "trace_format", &TRACE_FORMATS)
 }
 
 fn speedup(view: &View<'_>, report: &mut Report) -> Option<f64> {
@@ -159,7 +168,7 @@ fn trace_keys_without_trace(view: &View<'_>, report: &mut Report) {
         )
         .hint("use concurrency for synthetic traffic");
     }
-    if view.has("trace_format") && check::word(view, report, "trace_format", &TRACE_FORMATS).is_some() {
+    if view.has("trace_format") && trace_format(view, report).is_some() {
         view.warning(
             report,
             "trace_format",

@@ -64,11 +64,8 @@ fn objectives(view: &View<'_>, pareto: bool, report: &mut Report) -> Vec<String>
         if !allowed.contains(&item.text()) {
             report.error(path, item.place, not_one_of(item.text(), &allowed));
         } else if !seen.insert(item.text()) {
-            report.error(
-                path,
-                item.place,
-                format!("{} is named twice; expected distinct targets", shown(item.text())),
-            );
+            let message = format!("expected distinct targets, found {} twice", shown(item.text()));
+            report.error(view.at(KEY), item.place, message);
         }
     }
     if items.len() < 2 {

@@ -128,6 +128,29 @@ fn a_resolved_document_validates_and_resolves_to_itself() {
 }
 
 #[test]
+fn keys_of_the_fork_are_named() {
+    let cases: [(&str, &[&str]); 4] = [
+        ("20-replay-inline-minimal", &[]),
+        (
+            "21-replay-inline-full",
+            &["trace_idle_gap_cap_s", "warmup.requests_per_lane"],
+        ),
+        ("25-replay-warmup-duration", &[]),
+        ("26-replay-warmup-synthesized", &[]),
+    ];
+    for (file, keys) in cases {
+        let text = text(&data(&format!("bindings/valid/{file}.yaml")));
+        let Effective::Scenario(scenario) = resolved(&text, None, None) else {
+            panic!("{file}")
+        };
+        let Some(Traffic::Replay(replay)) = scenario.traffic else {
+            panic!("{file}")
+        };
+        assert_eq!(replay.fork_keys(), keys, "{file}");
+    }
+}
+
+#[test]
 fn a_reference_without_a_catalog_does_not_resolve() {
     for (file, path) in [
         ("01-shape-reference", "references.workload.shape"),
