@@ -9,7 +9,11 @@ pub(crate) fn word<'a>(view: &View<'a>, report: &mut Report, key: &str, allowed:
     let found = view.text(key).unwrap_or("");
     if found.is_empty() {
         let how = if view.has(key) { "is empty" } else { "is missing" };
-        view.error(report, key, format!("{key} {how}; expected one of {}", listed(allowed)));
+        view.error(
+            report,
+            key,
+            format!("{key} {how}; expected one of {}", listed(allowed)),
+        );
         return None;
     }
     if allowed.contains(&found) {
@@ -37,8 +41,12 @@ pub(crate) fn text<'a>(view: &View<'a>, report: &mut Report, key: &str, expected
 pub(crate) fn at_least(view: &View<'_>, report: &mut Report, key: &str, least: i128) -> Option<u64> {
     let found = view.integer(key)?;
     if found < least {
-        let rule = if least == 0 { "not negative".to_owned() } else { format!("at least {least}") };
-        view.error(report, key, format!("{key} must be {rule}, found {found}"));
+        let rule = if least == 0 {
+            "must not be negative".to_owned()
+        } else {
+            format!("must be at least {least}")
+        };
+        view.error(report, key, format!("{key} {rule}, found {found}"));
         return None;
     }
     u64::try_from(found).ok()
@@ -47,7 +55,11 @@ pub(crate) fn at_least(view: &View<'_>, report: &mut Report, key: &str, least: i
 /// A required integer of at least `least`; absent reads as 0.
 pub(crate) fn required_at_least(view: &View<'_>, report: &mut Report, key: &str, least: i128) -> Option<u64> {
     if !view.has(key) {
-        view.error(report, key, format!("{key} is missing; expected an integer of at least {least}"));
+        view.error(
+            report,
+            key,
+            format!("{key} is missing; expected an integer of at least {least}"),
+        );
         return None;
     }
     at_least(view, report, key, least)
@@ -65,7 +77,9 @@ pub(crate) fn positive(view: &View<'_>, report: &mut Report, key: &str) -> Optio
 
 /// An optional number in [0, 1].
 pub(crate) fn fraction(view: &View<'_>, report: &mut Report, key: &str) -> Option<f64> {
-    ruled(view, report, key, "in [0, 1]", |value| (0.0..=1.0).contains(&value))
+    ruled(view, report, key, "in [0, 1]", |value| {
+        (0.0..=1.0).contains(&value)
+    })
 }
 
 /// An optional finite number that a rule accepts.
@@ -78,7 +92,11 @@ pub(crate) fn ruled(
 ) -> Option<f64> {
     let found = view.number(key)?;
     if !found.is_finite() || !accepts(found) {
-        view.error(report, key, format!("{key} must be {rule}, found {}", view.written(key)));
+        view.error(
+            report,
+            key,
+            format!("{key} must be {rule}, found {}", view.written(key)),
+        );
         return None;
     }
     Some(found)
@@ -108,6 +126,9 @@ pub(crate) fn not_a_digest(found: &str) -> String {
     if length == 64 {
         format!("expected 64 hex digits, found {}", shown(found))
     } else {
-        format!("expected 64 hex digits, found {} ({length} characters)", shown(found))
+        format!(
+            "expected 64 hex digits, found {} ({length} characters)",
+            shown(found)
+        )
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::catalog::{self, Catalog, Entry};
 use crate::grammar::{binding, sweeper as sweeper_grammar, walk};
-use crate::problem::{Place, Problem, Report, is_ok, is_ok_but_for_locks};
+use crate::problem::{self, Place, Problem, Report, is_ok, is_ok_but_for_locks};
 use crate::scenario::{self, Scenario};
 use crate::sweeper::{self, Sweeper};
 use crate::view::View;
@@ -53,12 +53,12 @@ pub enum Document {
     /// A file of a catalog's `workloads/`.
     Catalog(Entry),
     /// Sweeper traffic.
-    Sweeper(Sweeper),
+    Sweeper(Box<Sweeper>),
 }
 
 /// Reads and checks one document, told apart as `bindings.md` §3 says unless its kind is given.
 ///
-/// The document is there exactly when every error is waivable ([`Problem::waivable`]); a caller that does not override
+/// The document is there exactly when every error is waivable ([`Problem`]'s `waivable`); a caller that does not override
 /// scenario locks must also ask [`crate::problem::is_ok`]. Problems come sorted by path and message.
 pub fn read(text: &str, kind: Option<Kind>) -> (Option<Document>, Vec<Problem>) {
     let mut report = Report::default();
@@ -77,19 +77,28 @@ pub fn read_bytes(bytes: &[u8], kind: Option<Kind>) -> (Option<Document>, Vec<Pr
 }
 
 /// As [`read_bytes`], and with a catalog also what following the references finds.
-pub fn validate(bytes: &[u8], kind: Option<Kind>, catalog: Option<&Catalog>) -> (Option<Document>, Vec<Problem>) {
+pub fn validate(
+    bytes: &[u8],
+    kind: Option<Kind>,
+    catalog: Option<&Catalog>,
+) -> (Option<Document>, Vec<Problem>) {
     let (document, mut problems) = read_bytes(bytes, kind);
     if let (Some(Document::Scenario(scenario)), Some(catalog)) = (&document, catalog)
         && is_ok(&problems)
     {
         problems.extend(catalog::resolve(scenario, Some(catalog)).1);
+        problem::sort(&mut problems);
     }
     (document, problems)
 }
 
 fn not_text(bytes: &[u8], valid: usize) -> Problem {
     let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-    let place = if valid == 0 { Place::START } else { yaml::locate(text, valid) };
+    let place = if valid == 0 {
+        Place::START
+    } else {
+        yaml::locate(text, valid)
+    };
     let mut report = Report::default();
     let found = format!("expected UTF-8 text, found the byte 0x{:02x}", bytes[valid]);
     report.error("", place, found);
@@ -106,7 +115,7 @@ fn read_into(text: &str, kind: Option<Kind>, report: &mut Report) -> Option<Docu
         Kind::Catalog => catalog::check(&root, report).map(Document::Catalog),
         Kind::Sweeper => {
             walk::document(&root, &sweeper_grammar::DOCUMENT, report);
-            checked(&root, report, sweeper::check).map(Document::Sweeper)
+            checked(&root, report, sweeper::check).map(|sweeper| Document::Sweeper(Box::new(sweeper)))
         }
     }
 }
@@ -133,7 +142,10 @@ fn told_apart(root: &Node) -> Kind {
     if ["shape", "trace", "replay"].into_iter().any(in_workload) {
         Kind::Scenario
     } else if any(&["goal", "search_space", "adapters", "sweep"])
-        || sweeper_grammar::WORKLOAD.fields.iter().any(|field| in_workload(field.key))
+        || sweeper_grammar::WORKLOAD
+            .fields
+            .iter()
+            .any(|field| in_workload(field.key))
     {
         Kind::Sweeper
     } else if !has("workload") && !has("kind") && any(&["replay", "prompt", "output", "prefix_tokens"]) {

@@ -74,39 +74,46 @@ impl<T: Into<Leaf>> From<Option<T>> for Leaf {
 
 impl Setting {
     pub(crate) fn leaf(key: &str, value: impl Into<Leaf>, origin: Origin) -> Setting {
-        Setting { key: key.to_owned(), content: Content::Leaf(value.into(), origin) }
+        Setting {
+            key: key.to_owned(),
+            content: Content::Leaf(value.into(), origin),
+        }
     }
 
     pub(crate) fn group(key: &str, settings: Vec<Setting>) -> Setting {
-        Setting { key: key.to_owned(), content: Content::Group(settings) }
+        Setting {
+            key: key.to_owned(),
+            content: Content::Group(settings),
+        }
     }
 }
 
 /// The settings as YAML; each line ends in a comment that says where the value is from.
 pub(crate) fn to_yaml(settings: &[Setting]) -> String {
-    let mut out = String::new();
-    write_yaml(settings, "", &mut out);
-    out
+    let mut lines = Vec::new();
+    write_yaml(settings, "", &mut lines);
+    lines.concat()
 }
 
-fn write_yaml(settings: &[Setting], indent: &str, out: &mut String) {
+fn write_yaml(settings: &[Setting], indent: &str, lines: &mut Vec<String>) {
     for setting in settings {
         let key = written_key(&setting.key);
         match &setting.content {
             Content::Leaf(Leaf::Unset, origin) => {
-                out.push_str(&format!("{indent}# {key}: unset  # {}\n", origin.as_str()));
+                lines.push(format!("{indent}# {key}: unset  # {}\n", origin.as_str()));
             }
             Content::Leaf(leaf, origin) => {
-                out.push_str(&format!("{indent}{key}: {}  # {}\n", leaf_yaml(leaf), origin.as_str()));
-            }
-            // A block mapping without a key would read as null.
-            Content::Group(inner) if !inner.iter().any(is_written) => {
-                out.push_str(&format!("{indent}{key}: {{}}\n"));
-                write_yaml(inner, &format!("{indent}  "), out);
+                lines.push(format!(
+                    "{indent}{key}: {}  # {}\n",
+                    leaf_yaml(leaf),
+                    origin.as_str()
+                ));
             }
             Content::Group(inner) => {
-                out.push_str(&format!("{indent}{key}:\n"));
-                write_yaml(inner, &format!("{indent}  "), out);
+                // A block mapping without a key would read as null.
+                let empty = if inner.iter().any(is_written) { "" } else { " {}" };
+                lines.push(format!("{indent}{key}:{empty}\n"));
+                write_yaml(inner, &format!("{indent}  "), lines);
             }
         }
     }
@@ -118,7 +125,9 @@ fn is_written(setting: &Setting) -> bool {
 
 fn written_key(key: &str) -> String {
     let simple = key.starts_with(|first: char| first.is_ascii_alphabetic())
-        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if simple { key.to_owned() } else { yaml::quoted(key) }
 }
 

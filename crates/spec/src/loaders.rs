@@ -14,22 +14,51 @@ pub struct Loader {
 }
 
 const fn pinned(name: &'static str, repository: &'static str) -> Loader {
-    Loader { name, repository, rolling: false }
+    Loader {
+        name,
+        repository,
+        rolling: false,
+    }
 }
 
 const fn rolling(name: &'static str, repository: &'static str) -> Loader {
-    Loader { name, repository, rolling: true }
+    Loader {
+        name,
+        repository,
+        rolling: true,
+    }
 }
 
 /// The fifteen names that a replay may state, sorted.
 pub const LOADERS: [Loader; 15] = [
-    pinned("semianalysis_cc_traces_weka_061326", "semianalysisai/cc-traces-weka-061326"),
-    pinned("semianalysis_cc_traces_weka_061326_256k", "semianalysisai/cc-traces-weka-061326-256k"),
-    pinned("semianalysis_cc_traces_weka_061526", "semianalysisai/cc-traces-weka-061526"),
-    pinned("semianalysis_cc_traces_weka_061526_256k", "semianalysisai/cc-traces-weka-061526-256k"),
-    pinned("semianalysis_cc_traces_weka_062126", "semianalysisai/cc-traces-weka-062126"),
-    pinned("semianalysis_cc_traces_weka_062126_256k", "semianalysisai/cc-traces-weka-062126-256k"),
-    rolling("semianalysis_cc_traces_weka_with_subagents", "semianalysisai/cc-traces-weka-062126"),
+    pinned(
+        "semianalysis_cc_traces_weka_061326",
+        "semianalysisai/cc-traces-weka-061326",
+    ),
+    pinned(
+        "semianalysis_cc_traces_weka_061326_256k",
+        "semianalysisai/cc-traces-weka-061326-256k",
+    ),
+    pinned(
+        "semianalysis_cc_traces_weka_061526",
+        "semianalysisai/cc-traces-weka-061526",
+    ),
+    pinned(
+        "semianalysis_cc_traces_weka_061526_256k",
+        "semianalysisai/cc-traces-weka-061526-256k",
+    ),
+    pinned(
+        "semianalysis_cc_traces_weka_062126",
+        "semianalysisai/cc-traces-weka-062126",
+    ),
+    pinned(
+        "semianalysis_cc_traces_weka_062126_256k",
+        "semianalysisai/cc-traces-weka-062126-256k",
+    ),
+    rolling(
+        "semianalysis_cc_traces_weka_with_subagents",
+        "semianalysisai/cc-traces-weka-062126",
+    ),
     pinned(
         "semianalysis_cc_traces_weka_with_subagents_060226",
         "semianalysisai/cc-traces-weka-with-subagents-060226",
@@ -54,7 +83,10 @@ pub const LOADERS: [Loader; 15] = [
         "semianalysis_cc_traces_weka_with_subagents_060826_256k",
         "semianalysisai/cc-traces-weka-with-subagents-060826-256k",
     ),
-    rolling("semianalysis_cc_traces_weka_with_subagents_256k", "semianalysisai/cc-traces-weka-062126-256k"),
+    rolling(
+        "semianalysis_cc_traces_weka_with_subagents_256k",
+        "semianalysisai/cc-traces-weka-062126-256k",
+    ),
     pinned("weka_hf", "semianalysisai/cc-traces-weka-062126"),
 ];
 

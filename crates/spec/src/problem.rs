@@ -113,7 +113,9 @@ pub fn is_ok(problems: &[Problem]) -> bool {
 
 /// No error among them but violations of scenario locks.
 pub fn is_ok_but_for_locks(problems: &[Problem]) -> bool {
-    !problems.iter().any(|problem| problem.is_error() && !problem.waivable)
+    !problems
+        .iter()
+        .any(|problem| problem.is_error() && !problem.waivable)
 }
 
 /// Problems in the making.
@@ -163,10 +165,14 @@ impl Report {
 
     /// All of them, by path and then message, so that output is stable.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
-        self.problems
-            .sort_by(|a, b| (&a.path, &a.message, a.severity).cmp(&(&b.path, &b.message, b.severity)));
+        sort(&mut self.problems);
         self.problems
     }
+}
+
+/// By path and then message.
+pub(crate) fn sort(problems: &mut [Problem]) {
+    problems.sort_by(|a, b| (&a.path, &a.message, a.severity).cmp(&(&b.path, &b.message, b.severity)));
 }
 
 /// Text from a document as a message shows it: quoted, escaped, and cut where it is long.

@@ -20,7 +20,12 @@ pub struct Source<'a> {
 
 /// Problems for a terminal: `error: path: message`, the place, the line with a caret, the hint. Colours only when asked.
 pub fn text(problems: &[Problem], source: Source<'_>, colours: bool) -> String {
-    let renderer = if colours { Renderer::styled() } else { Renderer::plain() }.decor_style(DecorStyle::Ascii);
+    let renderer = if colours {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    }
+    .decor_style(DecorStyle::Ascii);
     let mut out = String::new();
     for problem in problems {
         out.push_str(&one(problem, source, &renderer));
@@ -34,7 +39,9 @@ fn one(problem: &Problem, source: Source<'_>, renderer: &Renderer) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group = level.primary_title(problem.title()).elements(Vec::<annotate_snippets::Message<'_>>::new());
+    let mut group = level
+        .primary_title(problem.title())
+        .elements(Vec::<annotate_snippets::Message<'_>>::new());
     if let Some(place) = problem.place {
         let (line, start, end) = line_of(source.text, place);
         if line.len() <= LINE_BYTES_MAX {
@@ -70,14 +77,14 @@ fn line_of(text: &str, place: Place) -> (&str, usize, usize) {
 
 /// A problem on one line, with its place and hint.
 pub fn line(problem: &Problem) -> String {
-    let mut out = problem.to_string();
-    if let Some(place) = problem.place {
-        out.push_str(&format!(" (line {}, column {})", place.line, place.column));
-    }
-    if let Some(hint) = &problem.hint {
-        out.push_str(&format!("; hint: {hint}"));
-    }
-    out
+    let place = problem.place.map_or(String::new(), |place| {
+        format!(" (line {}, column {})", place.line, place.column)
+    });
+    let hint = problem
+        .hint
+        .as_ref()
+        .map_or(String::new(), |hint| format!("; hint: {hint}"));
+    format!("{problem}{place}{hint}")
 }
 
 /// Problems of several files as the one object of `validate --format json`: `problems` and `ok`. Warnings leave it true.

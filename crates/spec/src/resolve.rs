@@ -16,7 +16,7 @@ pub enum Effective {
     /// A file of a catalog's `workloads/`.
     Catalog(Entry),
     /// Sweeper traffic.
-    Sweeper(Sweeper),
+    Sweeper(Box<Sweeper>),
 }
 
 /// Puts every default in place and follows a scenario's references; as with [`crate::read`], the value is there exactly when

@@ -46,7 +46,10 @@ pub struct ShapeReference {
 impl Scenario {
     /// A key that is kept and not read: `name`, `model`, `coefficients`, `engine_version`, `cluster`.
     pub fn kept(&self, key: &str) -> Option<serde_json::Value> {
-        self.kept.iter().find(|(name, _)| name == key).map(|(_, node)| json(node))
+        self.kept
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, node)| json(node))
     }
 
     /// The settings around `workload`, before it and after it.
@@ -73,8 +76,15 @@ pub(crate) fn check(root: &View<'_>, report: &mut Report) -> Option<Scenario> {
         None => None,
         Some(_) => Some(binding(&root.mapping("workload"), report)?),
     };
-    let kept = KEPT.iter().filter_map(|key| Some(((*key).to_owned(), root.get(key)?.clone()))).collect();
-    Some(Scenario { states_kind: root.has("kind"), kept, workload })
+    let kept = KEPT
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), root.get(key)?.clone())))
+        .collect();
+    Some(Scenario {
+        states_kind: root.has("kind"),
+        kept,
+        workload,
+    })
 }
 
 fn binding(view: &View<'_>, report: &mut Report) -> Option<Workload> {
@@ -88,9 +98,15 @@ fn binding(view: &View<'_>, report: &mut Report) -> Option<Workload> {
     .flatten()
     .collect();
     let [arm] = chosen[..] else {
-        let found = if chosen.is_empty() { "none".to_owned() } else { chosen.join(", ") };
-        let problem = view
-            .error_here(report, format!("expected exactly one of shape, trace and replay, found {found}"));
+        let found = if chosen.is_empty() {
+            "none".to_owned()
+        } else {
+            chosen.join(", ")
+        };
+        let problem = view.error_here(
+            report,
+            format!("expected exactly one of shape, trace and replay, found {found}"),
+        );
         if chosen.is_empty() {
             problem.hint("to pose a question without traffic, leave workload out");
         }
@@ -101,7 +117,10 @@ fn binding(view: &View<'_>, report: &mut Report) -> Option<Workload> {
             let (name, place) = (shape?.to_owned(), view.place("shape"));
             Some(Workload::Shape(ShapeReference { name, place }))
         }
-        "trace" => Some(Workload::Trace(Box::new(trace::check(&view.mapping("trace"), report)?))),
+        "trace" => Some(Workload::Trace(Box::new(trace::check(
+            &view.mapping("trace"),
+            report,
+        )?))),
         _ => replay_arm(view, report),
     }
 }

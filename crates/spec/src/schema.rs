@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::document::Kind;
-use crate::grammar::{Bound, Field, Form, Table, binding, sweeper};
+use crate::grammar::{Bound, Field, Form, Table, binding, catalog, replay as replay_table, sweeper};
 use crate::replay::CHOICES;
 
 /// The schema of one kind of document.
@@ -17,8 +17,8 @@ pub fn schema(kind: Kind) -> Value {
         Kind::Catalog => json!({
             "type": "object",
             "if": {"required": ["replay"]},
-            "then": object(&binding::REPLAY_ENTRY, Strictness::Entry),
-            "else": object(&binding::SHAPE, Strictness::Whole),
+            "then": object(&catalog::REPLAY_ENTRY, Strictness::Entry),
+            "else": object(&catalog::SHAPE, Strictness::Whole),
         }),
     };
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
@@ -28,7 +28,11 @@ pub fn schema(kind: Kind) -> Value {
 
 /// The schemas of all kinds, by the word that `--as` takes.
 pub fn schemas() -> Value {
-    Kind::ALL.into_iter().map(|kind| (kind.as_str().to_owned(), schema(kind))).collect::<Map<_, _>>().into()
+    Kind::ALL
+        .into_iter()
+        .map(|kind| (kind.as_str().to_owned(), schema(kind)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// How much of the rules applies.
@@ -43,15 +47,23 @@ enum Strictness {
 }
 
 fn object(table: &'static Table, strictness: Strictness) -> Value {
-    let properties: Map<String, Value> =
-        table.fields.iter().map(|field| (field.key.to_owned(), property(field, strictness))).collect();
+    let properties: Map<String, Value> = table
+        .fields
+        .iter()
+        .map(|field| (field.key.to_owned(), property(field, strictness)))
+        .collect();
     let mut schema = json!({
         "type": "object",
         "description": table.about,
         "properties": properties,
         "additionalProperties": false,
     });
-    let required: Vec<&str> = table.fields.iter().filter(|field| field.required).map(|field| field.key).collect();
+    let required: Vec<&str> = table
+        .fields
+        .iter()
+        .filter(|field| field.required)
+        .map(|field| field.key)
+        .collect();
     if !required.is_empty() && strictness != Strictness::TypesOnly {
         schema["required"] = required.into();
     }
@@ -63,7 +75,7 @@ fn object(table: &'static Table, strictness: Strictness) -> Value {
 
 fn property(field: &Field, strictness: Strictness) -> Value {
     let mut schema = match &field.form {
-        Form::Mapping(table) if std::ptr::eq(*table, &raw const binding::REPLAY) => replay(strictness),
+        Form::Mapping(table) if std::ptr::eq(*table, &raw const replay_table::REPLAY) => replay(strictness),
         form => value(form, strictness),
     };
     if schema.get("description").is_none() {
@@ -74,7 +86,7 @@ fn property(field: &Field, strictness: Strictness) -> Value {
 
 /// An inline replay, a reference, or a catalog entry's definition: one table, three key sets.
 fn replay(strictness: Strictness) -> Value {
-    let table = &binding::REPLAY;
+    let table = &replay_table::REPLAY;
     let narrowed = |strictness: Strictness, keeps: &dyn Fn(&str) -> bool, required: &[&str]| {
         let mut schema = object(table, strictness);
         for field in table.fields.iter().filter(|field| !keeps(field.key)) {
@@ -85,13 +97,20 @@ fn replay(strictness: Strictness) -> Value {
     };
     if strictness == Strictness::Entry {
         let keeps = |key: &str| key != "workload" && key != "concurrency";
-        return narrowed(Strictness::Whole, &keeps, &["scenario", "harness_version", "corpus"]);
+        return narrowed(
+            Strictness::Whole,
+            &keeps,
+            &["scenario", "harness_version", "corpus"],
+        );
     }
     let reference = |key: &str| key == "workload" || CHOICES.contains(&key);
     let mut reference = narrowed(Strictness::TypesOnly, &reference, &["workload", "concurrency"]);
     reference["properties"]["concurrency"]["minimum"] = 1.into();
-    let mut inline =
-        narrowed(Strictness::Whole, &|_| true, &["scenario", "harness_version", "corpus", "concurrency"]);
+    let mut inline = narrowed(
+        Strictness::Whole,
+        &|_| true,
+        &["scenario", "harness_version", "corpus", "concurrency"],
+    );
     inline["properties"]["workload"] = json!({"enum": ["", null]});
     json!({
         "if": {"required": ["workload"], "properties": {"workload": {"type": "string", "minLength": 1}}},
@@ -104,12 +123,15 @@ fn value(form: &Form, strictness: Strictness) -> Value {
     let whole = strictness != Strictness::TypesOnly;
     match form {
         Form::Any => json!({}),
-        Form::Text => json!({"type": ["string", "null"]}),
         Form::Word(words) | Form::Switch(words) if whole => {
-            let words: Vec<Value> = words.iter().map(|word| (*word).into()).chain([Value::Null]).collect();
+            let words: Vec<Value> = words
+                .iter()
+                .map(|word| (*word).into())
+                .chain([Value::Null])
+                .collect();
             json!({"enum": words})
         }
-        Form::Word(_) => json!({"type": ["string", "null"]}),
+        Form::Text | Form::Word(_) => json!({"type": ["string", "null"]}),
         Form::Switch(_) => json!({"type": ["string", "boolean", "null"]}),
         Form::Integer(least) => {
             let mut schema = json!({"type": ["integer", "null"]});

@@ -41,7 +41,12 @@ pub(crate) fn check(view: &View<'_>, report: &mut Report) -> Option<Shape> {
     let prompt = lengths(&view.mapping("prompt"), report);
     let output = lengths(&view.mapping("output"), report);
     let terms = terms::check(view, report);
-    Some(Shape { prefix_tokens: prefix_tokens?, prompt: prompt?, output: output?, terms })
+    Some(Shape {
+        prefix_tokens: prefix_tokens?,
+        prompt: prompt?,
+        output: output?,
+        terms,
+    })
 }
 
 fn prefix_tokens(view: &View<'_>, report: &mut Report) -> Option<u64> {
@@ -55,7 +60,9 @@ fn prefix_tokens(view: &View<'_>, report: &mut Report) -> Option<u64> {
         view.error(
             report,
             "prefix_tokens",
-            format!("the prefix is longer than the mean prompt: {prefix} is above {mean}; expected at most it"),
+            format!(
+                "the prefix is longer than the mean prompt: {prefix} is above {mean}; expected at most it"
+            ),
         );
         return None;
     }
@@ -80,21 +87,38 @@ fn lengths(view: &View<'_>, report: &mut Report) -> Option<Lengths> {
     if let Some(min) = min
         && mean < min
     {
-        view.error(report, "tokens", format!("the mean is below tokens_min: {mean} is below {min}; expected at least it"));
+        view.error(
+            report,
+            "tokens",
+            format!("the mean is below tokens_min: {mean} is below {min}; expected at least it"),
+        );
     }
     if let Some(max) = max
         && mean > max
     {
-        view.error(report, "tokens", format!("the mean is above tokens_max: {mean} is above {max}; expected at most it"));
+        view.error(
+            report,
+            "tokens",
+            format!("the mean is above tokens_max: {mean} is above {max}; expected at most it"),
+        );
     }
-    Some(Lengths { mean, stdev: stdev.unwrap_or(0), min, max })
+    Some(Lengths {
+        mean,
+        stdev: stdev.unwrap_or(0),
+        min,
+        max,
+    })
 }
 
 fn upper_bound(view: &View<'_>, report: &mut Report) -> Option<u64> {
     let found = view.integer("tokens_max")?;
     if found < 0 {
-        view.warning(report, "tokens_max", format!("a negative tokens_max bounds nothing, found {found}"))
-            .hint("leave it out, or write the longest length");
+        view.warning(
+            report,
+            "tokens_max",
+            format!("a negative tokens_max bounds nothing, found {found}"),
+        )
+        .hint("leave it out, or write the longest length");
     }
     u64::try_from(found).ok().filter(|max| *max > 0)
 }

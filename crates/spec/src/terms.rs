@@ -70,7 +70,10 @@ fn category(view: &View<'_>, report: &mut Report) -> Option<String> {
     let well_formed = !found.is_empty()
         && found.len() <= CATEGORY_CHARACTERS_MAX
         && found.split(['-', '_']).all(|part| {
-            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            !part.is_empty()
+                && part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         });
     if !well_formed {
         view.error(
@@ -91,7 +94,12 @@ fn thinking(view: &View<'_>, report: &mut Report) -> Option<Thinking> {
     let node = view.get("thinking")?;
     if let Some(Meaning::Boolean(value)) = node.meaning() {
         let word = if value { "on" } else { "off" };
-        view.error(report, "thinking", format!("must be on or off, found the boolean {}", node.text())).hint(format!(
+        view.error(
+            report,
+            "thinking",
+            format!("must be on or off, found the boolean {}", node.text()),
+        )
+        .hint(format!(
             "quote the word: thinking: \"{word}\"; without quotes, YAML 1.1 writers turn it into a boolean"
         ));
         return None;
@@ -100,8 +108,12 @@ fn thinking(view: &View<'_>, report: &mut Report) -> Option<Thinking> {
         "on" => Some(Thinking::On),
         "off" => Some(Thinking::Off),
         other => {
-            view.error(report, "thinking", format!("{} is not one of {}", shown(other), listed(&THINKING)))
-                .hint("write thinking: \"on\" or thinking: \"off\"");
+            view.error(
+                report,
+                "thinking",
+                format!("{} is not one of {}", shown(other), listed(&THINKING)),
+            )
+            .hint("write thinking: \"on\" or thinking: \"off\"");
             None
         }
     }
@@ -111,16 +123,25 @@ fn acceptance(view: &View<'_>, report: &mut Report) -> Option<Inline> {
     let node = view.get("acceptance")?;
     let inline = view.mapping("acceptance");
     if node.entries().is_empty() {
-        inline.error_here(report, "acceptance is empty; expected exactly one of length and rates");
+        inline.error_here(
+            report,
+            "acceptance is empty; expected exactly one of length and rates",
+        );
         return None;
     }
     let draft = check::at_least(&inline, report, "num_speculative_tokens", 1);
     match (inline.has("length"), inline.has("rates")) {
         (true, true) => {
-            inline.error_here(report, "both length and rates are stated; expected exactly one of them");
+            inline.error_here(
+                report,
+                "both length and rates are stated; expected exactly one of them",
+            );
         }
         (false, false) => {
-            inline.error_here(report, "neither length nor rates is stated; expected exactly one of them");
+            inline.error_here(
+                report,
+                "neither length nor rates is stated; expected exactly one of them",
+            );
         }
         (true, false) => length(&inline, report, draft),
         (false, true) => rates(&inline, report, draft),
@@ -138,23 +159,40 @@ fn length(inline: &View<'_>, report: &mut Report, draft: Option<u64>) {
     }
     let most = draft.map_or(f64::INFINITY, |draft| draft as f64 + 1.0);
     let rule = match draft {
-        Some(draft) => format!("finite and in [1, {}], the draft length plus one", draft as f64 + 1.0),
+        Some(draft) => format!(
+            "finite and in [1, {}], the draft length plus one",
+            draft as f64 + 1.0
+        ),
         None => "finite and at least 1".to_owned(),
     };
-    check::ruled(inline, report, "length", &rule, |value| (1.0..=most).contains(&value));
+    check::ruled(inline, report, "length", &rule, |value| {
+        (1.0..=most).contains(&value)
+    });
 }
 
 fn rates(inline: &View<'_>, report: &mut Report, draft: Option<u64>) {
     let items = inline.list("rates").unwrap_or(&[]);
     let values: Vec<f64> = items.iter().filter_map(number).collect();
     if items.is_empty() {
-        inline.error(report, "rates", "rates is empty; expected one probability for each draft position");
+        inline.error(
+            report,
+            "rates",
+            "rates is empty; expected one probability for each draft position",
+        );
     } else if let Some(at) = values.iter().position(|rate| !(0.0..=1.0).contains(rate)) {
         let found = items[at].text();
-        inline.error(report, "rates", format!("each rate must be in [0, 1], found {found} at position {at}"));
+        inline.error(
+            report,
+            "rates",
+            format!("each rate must be in [0, 1], found {found} at position {at}"),
+        );
     } else if let Some(at) = values.windows(2).position(|pair| pair[1] > pair[0]) {
         let (before, after) = (items[at].text(), items[at + 1].text());
-        inline.error(report, "rates", format!("rates must not rise, found {after} after {before}"));
+        inline.error(
+            report,
+            "rates",
+            format!("rates must not rise, found {after} after {before}"),
+        );
     }
     if draft.is_some_and(|draft| !items.is_empty() && draft != items.len() as u64) {
         inline.error(
@@ -177,9 +215,15 @@ fn routing(view: &View<'_>, report: &mut Report) -> Option<Inline> {
         return None;
     }
     if inline.has("imbalance") {
-        check::ruled(&inline, report, "imbalance", "finite and at least 1", |value| value >= 1.0);
+        check::ruled(&inline, report, "imbalance", "finite and at least 1", |value| {
+            value >= 1.0
+        });
     } else {
-        inline.error(report, "imbalance", "imbalance is missing; expected a number of at least 1");
+        inline.error(
+            report,
+            "imbalance",
+            "imbalance is missing; expected a number of at least 1",
+        );
     }
     Some(Inline(node.clone()))
 }

@@ -34,6 +34,8 @@ pub struct Header {
     pub trace_version: u64,
     /// Unit of the timestamp columns, as spelled: one of [`TIME_UNITS`].
     pub time_unit: String,
+    /// Microseconds in one unit of the timestamp columns.
+    pub microseconds_per_unit: f64,
     /// How the latencies came about, one of [`TRACE_MODES`].
     pub mode: String,
     /// The workload generator's seed; 0 is a seed.
@@ -83,41 +85,41 @@ pub struct TokenBlocks {
     pub sha256: String,
 }
 
-impl Header {
-    /// Microseconds in one unit of the timestamp columns.
-    pub fn microseconds_per_unit(&self) -> f64 {
-        TIME_UNITS
-            .iter()
-            .find(|(name, _)| *name == self.time_unit)
-            .map(|(_, microseconds)| *microseconds)
-            .expect("a checked header holds a unit of the vocabulary")
-    }
-}
-
 /// Checks the trace arm.
 pub(crate) fn check(view: &View<'_>, report: &mut Report) -> Option<Trace> {
     let data = check::text(view, report, "data", "the path of the data CSV");
     let sha256 = check::digest(view, report, "sha256");
     let rows = check::at_least(view, report, "rows", 0).filter(|rows| *rows > 0);
     let header = header(&view.mapping("header"), report);
-    let token_blocks = view.has("token_blocks").then(|| token_blocks(&view.mapping("token_blocks"), report));
+    let token_blocks = view
+        .has("token_blocks")
+        .then(|| token_blocks(&view.mapping("token_blocks"), report));
     let terms = terms::check(view, report);
     let token_blocks = match token_blocks {
         Some(checked) => Some(checked?),
         None => None,
     };
-    Some(Trace { data: data?.to_owned(), sha256, rows, header: header?, token_blocks, terms })
+    Some(Trace {
+        data: data?.to_owned(),
+        sha256,
+        rows,
+        header: header?,
+        token_blocks,
+        terms,
+    })
 }
 
 fn header(view: &View<'_>, report: &mut Report) -> Option<Header> {
     let trace_version = check::required_at_least(view, report, "trace_version", 1);
-    let time_unit = check::word(view, report, "time_unit", &TIME_UNIT_NAMES);
+    let time_unit = check::word(view, report, "time_unit", &TIME_UNIT_NAMES)
+        .and_then(|word| TIME_UNITS.iter().find(|(name, _)| *name == word));
     let mode = check::word(view, report, "mode", &TRACE_MODES);
     let server = server(&view.mapping("server"), report);
     let targets = slo_targets(&view.mapping("goodput_slo_targets"), report);
     Some(Header {
         trace_version: trace_version?,
-        time_unit: time_unit?.to_owned(),
+        time_unit: time_unit?.0.to_owned(),
+        microseconds_per_unit: time_unit?.1,
         mode: mode?.to_owned(),
         workload_seed: view.integer("workload_seed"),
         server,
@@ -135,7 +137,8 @@ fn server(view: &View<'_>, report: &mut Report) -> Server {
         max_num_seqs: count("max_num_seqs"),
         block_size: count("block_size"),
         max_model_len: count("max_model_len"),
-        gpu_memory_utilization: check::fraction(view, report, "gpu_memory_utilization").filter(|value| *value > 0.0),
+        gpu_memory_utilization: check::fraction(view, report, "gpu_memory_utilization")
+            .filter(|value| *value > 0.0),
     }
 }
 
@@ -143,7 +146,11 @@ fn slo_targets(view: &View<'_>, report: &mut Report) -> Vec<(String, SloTargets)
     view.all()
         .map(|(key, class)| {
             if key.text.is_empty() {
-                report.error(view.path.clone(), key.place, "an SLO class has an empty name; expected a name");
+                report.error(
+                    view.path.clone(),
+                    key.place,
+                    "an SLO class has an empty name; expected a name",
+                );
             }
             (key.text.clone(), slo_class(&class, report))
         })
@@ -155,13 +162,23 @@ fn slo_class(view: &View<'_>, report: &mut Report) -> SloTargets {
     let [ttft_ms, itl_ms, e2e_ms] =
         KEYS.map(|key| check::not_negative(view, report, key).filter(|value| *value > 0.0));
     // A target that is wrong is one problem already; only zeros and absences leave the class unconstrained.
-    if KEYS.iter().all(|key| view.number(key).is_none_or(|value| value == 0.0)) {
+    if KEYS
+        .iter()
+        .all(|key| view.number(key).is_none_or(|value| value == 0.0))
+    {
         view.error_here(
             report,
-            format!("the class constrains nothing; expected a value above 0 for one of {}", listed(&KEYS)),
+            format!(
+                "the class constrains nothing; expected a value above 0 for one of {}",
+                listed(&KEYS)
+            ),
         );
     }
-    SloTargets { ttft_ms, itl_ms, e2e_ms }
+    SloTargets {
+        ttft_ms,
+        itl_ms,
+        e2e_ms,
+    }
 }
 
 fn token_blocks(view: &View<'_>, report: &mut Report) -> Option<TokenBlocks> {
@@ -173,11 +190,18 @@ fn token_blocks(view: &View<'_>, report: &mut Report) -> Option<TokenBlocks> {
         return None;
     }
     if sha256.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        view.error(report, "sha256", format!("expected 64 lowercase hex digits, found {}", shown(sha256)))
-            .hint(format!("write {}", sha256.to_ascii_lowercase()));
+        view.error(
+            report,
+            "sha256",
+            format!("expected 64 lowercase hex digits, found {}", shown(sha256)),
+        )
+        .hint(format!("write {}", sha256.to_ascii_lowercase()));
         return None;
     }
-    Some(TokenBlocks { path: path?.to_owned(), sha256: sha256.to_owned() })
+    Some(TokenBlocks {
+        path: path?.to_owned(),
+        sha256: sha256.to_owned(),
+    })
 }
 
 impl Trace {
@@ -185,7 +209,11 @@ impl Trace {
     pub fn settings(&self) -> Vec<Setting> {
         let stated = Origin::Stated;
         let mut settings = vec![Setting::leaf("data", self.data.as_str(), stated)];
-        settings.extend(self.sha256.as_deref().map(|digest| Setting::leaf("sha256", digest, stated)));
+        settings.extend(
+            self.sha256
+                .as_deref()
+                .map(|digest| Setting::leaf("sha256", digest, stated)),
+        );
         settings.extend(self.rows.map(|rows| Setting::leaf("rows", rows, stated)));
         settings.push(Setting::group("header", self.header.settings()));
         settings.extend(self.token_blocks.as_ref().map(|blocks| {
@@ -206,13 +234,18 @@ impl Header {
             Setting::leaf("time_unit", self.time_unit.as_str(), stated),
             Setting::leaf("mode", self.mode.as_str(), stated),
         ];
-        settings.extend(self.workload_seed.map(|seed| Setting::leaf("workload_seed", seed, stated)));
+        settings.extend(
+            self.workload_seed
+                .map(|seed| Setting::leaf("workload_seed", seed, stated)),
+        );
         if self.server != Server::default() {
             settings.push(Setting::group("server", self.server.settings()));
         }
         if !self.goodput_slo_targets.is_empty() {
-            let classes =
-                self.goodput_slo_targets.iter().map(|(name, targets)| Setting::group(name, targets.settings()));
+            let classes = self
+                .goodput_slo_targets
+                .iter()
+                .map(|(name, targets)| Setting::group(name, targets.settings()));
             settings.push(Setting::group("goodput_slo_targets", classes.collect()));
         }
         settings
@@ -243,9 +276,13 @@ impl Server {
 
 impl SloTargets {
     fn settings(self) -> Vec<Setting> {
-        [("ttft_ms", self.ttft_ms), ("itl_ms", self.itl_ms), ("e2e_ms", self.e2e_ms)]
-            .into_iter()
-            .filter_map(|(key, value)| Some(Setting::leaf(key, value?, Origin::Stated)))
-            .collect()
+        [
+            ("ttft_ms", self.ttft_ms),
+            ("itl_ms", self.itl_ms),
+            ("e2e_ms", self.e2e_ms),
+        ]
+        .into_iter()
+        .filter_map(|(key, value)| Some(Setting::leaf(key, value?, Origin::Stated)))
+        .collect()
     }
 }

@@ -16,13 +16,21 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn new(node: &'a Node, path: impl Into<String>) -> View<'a> {
-        View { node: Some(node), path: path.into(), place: node.place }
+        View {
+            node: Some(node),
+            path: path.into(),
+            place: node.place,
+        }
     }
 
     /// The mapping under a key, or an empty one.
     pub(crate) fn mapping(&self, key: &str) -> View<'a> {
         let node = self.get(key);
-        View { node, path: self.at(key), place: node.map_or(self.place, |node| node.place) }
+        View {
+            node,
+            path: self.at(key),
+            place: node.map_or(self.place, |node| node.place),
+        }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&'a Node> {
@@ -36,7 +44,10 @@ impl<'a> View<'a> {
     /// The keys that are stated, in document order.
     pub(crate) fn stated(&self) -> impl Iterator<Item = (&'a str, &'a Node)> {
         let entries = self.node.map_or(&[][..], Node::entries);
-        entries.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.text.as_str(), value))
+        entries
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key.text.as_str(), value))
     }
 
     /// Every key with its mapping, null ones as empty mappings: for mappings whose keys are free names.
@@ -45,7 +56,14 @@ impl<'a> View<'a> {
         let entries = self.node.map_or(&[][..], Node::entries);
         entries.iter().map(move |(key, node)| {
             let place = if node.is_null() { key.place } else { node.place };
-            (key, View { node: Some(node), path: join(&path, &key.text), place })
+            (
+                key,
+                View {
+                    node: Some(node),
+                    path: join(&path, &key.text),
+                    place,
+                },
+            )
         })
     }
 
@@ -113,7 +131,11 @@ impl<'a> View<'a> {
     }
 
     /// An error of the mapping as a whole.
-    pub(crate) fn error_here<'r>(&self, report: &'r mut Report, message: impl Into<String>) -> &'r mut Problem {
+    pub(crate) fn error_here<'r>(
+        &self,
+        report: &'r mut Report,
+        message: impl Into<String>,
+    ) -> &'r mut Problem {
         report.error(self.path.clone(), self.place, message)
     }
 }
@@ -121,7 +143,8 @@ impl<'a> View<'a> {
 /// A number key's value; integers count as numbers.
 pub(crate) fn number(node: &Node) -> Option<f64> {
     match node.meaning()? {
-        Meaning::Integer(value) => Some(value as f64),
+        // From the text: the integer may be beyond what 128 bits hold.
+        Meaning::Integer(_) => node.text().parse().ok(),
         Meaning::Float(value) => Some(value),
         _ => None,
     }

@@ -32,8 +32,13 @@ pub const CORPUS_ENCODINGS: [&str; 1] = ["jsonl"];
 pub const WARMUP_MODES: [&str; 2] = ["cache_pressure", "synthesized"];
 
 /// Where the harness can put a cache-bust marker; the scenario allows the first (`bindings.md` §1.6).
-pub const CACHE_BUST_TARGETS: [&str; 5] =
-    ["first_turn_prefix", "first_turn_suffix", "none", "system_prefix", "system_suffix"];
+pub const CACHE_BUST_TARGETS: [&str; 5] = [
+    "first_turn_prefix",
+    "first_turn_suffix",
+    "none",
+    "system_prefix",
+    "system_suffix",
+];
 
 /// Whether the model reasons.
 pub const THINKING: [&str; 2] = ["off", "on"];
@@ -93,7 +98,8 @@ pub(crate) fn nearest<'a>(found: &str, words: impl IntoIterator<Item = &'a str>)
         .filter_map(|word| {
             let edits = edits(&lower, word);
             let near = edits <= 2.min(word.len() / 2) || edits * 3 <= word.len();
-            let part = found.len() >= 4 && (word.contains(&lower) || (word.len() >= 4 && lower.contains(word)));
+            let part =
+                found.len() >= 4 && (word.contains(&lower) || (word.len() >= 4 && lower.contains(word)));
             (near || part).then_some((edits, word))
         })
         .min()

@@ -69,12 +69,22 @@ impl Catalog {
             Err(error) => return Err(error),
         };
         if meta.len() > BYTES_MAX {
-            return Err(io::Error::other(format!("{} bytes; at most {BYTES_MAX} are read", meta.len())));
+            return Err(io::Error::other(format!(
+                "{} bytes; at most {BYTES_MAX} are read",
+                meta.len()
+            )));
         }
         let bytes = fs::read(&path)?;
-        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(&Sha256::digest(&bytes));
         Ok(Some(File { bytes, sha256 }))
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits
+        .map(|digit| char::from_digit(digit.into(), 16).expect("four bits are one digit"))
+        .collect()
 }
 
 fn is_absence(error: &io::Error) -> bool {

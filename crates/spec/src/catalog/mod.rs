@@ -13,7 +13,7 @@ pub use walk::{Walk, validate};
 
 use crate::document;
 use crate::effective::Setting;
-use crate::grammar::{binding, walk as structure};
+use crate::grammar::{catalog as entry_grammar, walk as structure};
 use crate::problem::Report;
 use crate::replay::{self, Definition, Origin};
 use crate::shape::{self, Shape};
@@ -23,7 +23,7 @@ use crate::yaml::Node;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// Lengths as distributions.
-    Shape(Shape),
+    Shape(Box<Shape>),
     /// A replay definition.
     Replay(Box<Definition>),
 }
@@ -31,14 +31,16 @@ pub enum Entry {
 /// Checks a catalog file: a mapping with a top-level `replay` is a replay entry, anything else a shape.
 pub(crate) fn check(root: &Node, report: &mut Report) -> Option<Entry> {
     if is_replay(root) {
-        structure::document(root, &binding::REPLAY_ENTRY, report);
+        structure::document(root, &entry_grammar::REPLAY_ENTRY, report);
         return document::checked(root, report, |view, report| {
             let definition = replay::definition_entry(&view.mapping("replay"), report)?;
             Some(Entry::Replay(Box::new(definition)))
         });
     }
-    structure::document(root, &binding::SHAPE, report);
-    document::checked(root, report, |view, report| shape::check(view, report).map(Entry::Shape))
+    structure::document(root, &entry_grammar::SHAPE, report);
+    document::checked(root, report, |view, report| {
+        Some(Entry::Shape(Box::new(shape::check(view, report)?)))
+    })
 }
 
 /// Whether a catalog file is a replay entry.

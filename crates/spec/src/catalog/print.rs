@@ -24,9 +24,10 @@ impl Resolved {
     pub(crate) fn heading(&self) -> String {
         let named = |entry: &EntryName| format!("workloads/{}.yaml, sha256 {}", entry.name, entry.sha256);
         match &self.traffic {
-            Some(Traffic::Replay(replay)) => {
-                replay.entry.as_ref().map_or(String::new(), |entry| format!("# merged with {}\n", named(entry)))
-            }
+            Some(Traffic::Replay(replay)) => replay
+                .entry
+                .as_ref()
+                .map_or(String::new(), |entry| format!("# merged with {}\n", named(entry))),
             Some(Traffic::Shape { entry, shape }) => {
                 let shape = effective::to_yaml(&shape.settings(Origin::Catalog));
                 let lines = shape.lines().map(|line| format!("#   {line}\n"));
@@ -42,13 +43,19 @@ impl Resolved {
         let entry = match &self.traffic {
             Some(Traffic::Replay(replay)) => replay.entry.as_ref(),
             Some(Traffic::Shape { entry, shape }) => {
-                object.insert("shape".to_owned(), effective::to_json(&shape.settings(Origin::Catalog)));
+                object.insert(
+                    "shape".to_owned(),
+                    effective::to_json(&shape.settings(Origin::Catalog)),
+                );
                 Some(entry)
             }
             _ => None,
         };
         if let Some(entry) = entry {
-            object.insert("entry".to_owned(), json!({"name": entry.name, "sha256": entry.sha256}));
+            object.insert(
+                "entry".to_owned(),
+                json!({"name": entry.name, "sha256": entry.sha256}),
+            );
         }
         object
     }

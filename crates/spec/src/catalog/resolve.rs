@@ -4,7 +4,7 @@
 
 use super::folder::{Catalog, File, is_plain_segment};
 use super::is_replay;
-use crate::grammar::{binding, walk as structure};
+use crate::grammar::{catalog as entry_grammar, walk as structure};
 use crate::problem::{Place, Problem, Report, is_ok_but_for_locks, shown};
 use crate::replay::{self, EntryName, Reference, Replay};
 use crate::scenario::{Scenario, ShapeReference, Workload};
@@ -30,7 +30,7 @@ pub enum Traffic {
         /// The catalog file.
         entry: EntryName,
         /// Its content.
-        shape: Shape,
+        shape: Box<Shape>,
     },
     /// A captured trace.
     Trace(Box<Trace>),
@@ -54,7 +54,10 @@ pub fn resolve(scenario: &Scenario, catalog: Option<&Catalog>) -> (Option<Resolv
     let resolved = traffic
         .ok()
         .filter(|_| is_ok_but_for_locks(&problems))
-        .map(|traffic| Resolved { scenario: scenario.clone(), traffic });
+        .map(|traffic| Resolved {
+            scenario: scenario.clone(),
+            traffic,
+        });
     (resolved, problems)
 }
 
@@ -66,67 +69,101 @@ fn followed(reference: &ShapeReference, catalog: Option<&Catalog>, report: &mut 
     let (file, root) = load(name, SHAPE, place, catalog, report)?;
     if is_replay(&root) {
         report
-            .error(SHAPE, place, format!("{} is a replay entry; expected a shape", shown(name)))
+            .error(
+                SHAPE,
+                place,
+                format!("{} is a replay entry; expected a shape", shown(name)),
+            )
             .hint(format!("bind it as replay: {{workload: {name}, concurrency: …}}"));
         return None;
     }
     let mut inner = Report::default();
-    structure::document(&root, &binding::SHAPE, &mut inner);
+    structure::document(&root, &entry_grammar::SHAPE, &mut inner);
     if inner.has_errors() {
-        undecodable(inner.finish(), name, SHAPE, place, report);
+        undecodable(&inner.finish(), name, SHAPE, place, report);
         return None;
     }
     let root = root.into_entry();
     let mut inner = Report::default();
     let shape = shape::check(&View::new(&root, SHAPE), &mut inner);
     at_reference(inner, name, place, report);
-    let entry = EntryName { name: name.clone(), sha256: file.sha256 };
-    Some(Traffic::Shape { entry, shape: shape? })
+    let entry = EntryName {
+        name: name.clone(),
+        sha256: file.sha256,
+    };
+    Some(Traffic::Shape {
+        entry,
+        shape: Box::new(shape?),
+    })
 }
 
 fn merged(reference: &Reference, catalog: Option<&Catalog>, report: &mut Report) -> Option<Traffic> {
     let name = &reference.workload;
     let path = format!("{REPLAY}.workload");
-    let place = reference.node.get("workload").map_or(reference.node.place, |node| node.place);
+    let place = reference
+        .node
+        .get("workload")
+        .map_or(reference.node.place, |node| node.place);
     let (file, root) = load(name, &path, place, catalog, report)?;
     if !is_replay(&root) {
         report
-            .error(&*path, place, format!("{} is a shape; expected a replay entry", shown(name)))
+            .error(
+                &*path,
+                place,
+                format!("{} is a shape; expected a replay entry", shown(name)),
+            )
             .hint(format!("bind it as workload: {{shape: {name}}}"));
         return None;
     }
     let mut inner = Report::default();
-    structure::document(&root, &binding::REPLAY_ENTRY, &mut inner);
+    structure::document(&root, &entry_grammar::REPLAY_ENTRY, &mut inner);
     if inner.has_errors() {
-        undecodable(inner.finish(), name, &path, place, report);
+        undecodable(&inner.finish(), name, &path, place, report);
         return None;
     }
     let root = root.into_entry();
-    let definition = root.get("replay").cloned().unwrap_or_else(|| Node::empty(root.place));
+    let definition = root
+        .get("replay")
+        .cloned()
+        .unwrap_or_else(|| Node::empty(root.place));
     for key in ["concurrency", "workload"] {
         if definition.get(key).is_some() {
             let message = format!("workloads/{name}.yaml states {key}; expected a definition without it");
             report.error(format!("{REPLAY}.{key}"), place, message);
         }
     }
-    let node = merge(definition, &reference.node);
+    let node = merge(&definition, &reference.node);
     let mut inner = Report::default();
     let replay = replay::inline(&View::new(&node, REPLAY), &mut inner);
     at_reference(inner, name, place, report);
     let mut replay = replay?;
-    replay.entry = Some(EntryName { name: name.clone(), sha256: file.sha256 });
+    replay.entry = Some(EntryName {
+        name: name.clone(),
+        sha256: file.sha256,
+    });
     Some(Traffic::Replay(Box::new(replay)))
 }
 
 /// The entry's definition with the binding's lane count and each choice that the binding states, whole.
-fn merge(entry: Node, binding: &Node) -> Node {
+fn merge(entry: &Node, binding: &Node) -> Node {
     let taken = |key: &str| {
-        key == "concurrency" || key == "workload" || (replay::OVERRIDES.contains(&key) && binding.get(key).is_some())
+        key == "concurrency"
+            || key == "workload"
+            || (replay::OVERRIDES.contains(&key) && binding.get(key).is_some())
     };
-    let mut entries: Vec<_> = entry.entries().iter().filter(|(key, _)| !taken(&key.text)).cloned().collect();
+    let mut entries: Vec<_> = entry
+        .entries()
+        .iter()
+        .filter(|(key, _)| !taken(&key.text))
+        .cloned()
+        .collect();
     let stated = binding.entries().iter().filter(|(key, _)| key.text != "workload");
     entries.extend(stated.filter(|(_, value)| !value.is_null()).cloned());
-    Node { place: entry.place, value: Value::Mapping(entries) }
+    Node {
+        place: entry.place,
+        value: Value::Mapping(entries),
+        tag: None,
+    }
 }
 
 /// The entry's file and tree, or one problem at the reference.
@@ -138,12 +175,20 @@ fn load(
     report: &mut Report,
 ) -> Option<(File, Node)> {
     let Some(catalog) = catalog else {
-        let message = format!("{} is a catalog entry, and no catalog was given; expected one", shown(name));
-        report.error(path, place, message).hint("name the catalog's folder with --catalog");
+        let message = format!(
+            "{} is a catalog entry, and no catalog was given; expected one",
+            shown(name)
+        );
+        report
+            .error(path, place, message)
+            .hint("name the catalog's folder with --catalog");
         return None;
     };
     if !is_plain_segment(name) {
-        let message = format!("{} is not an entry's name; expected the stem of a file in workloads/", shown(name));
+        let message = format!(
+            "{} is not an entry's name; expected the stem of a file in workloads/",
+            shown(name)
+        );
         report.error(path, place, message);
         return None;
     }
@@ -160,24 +205,29 @@ fn load(
         }
     };
     let Ok(text) = std::str::from_utf8(&file.bytes) else {
-        report.error(path, place, format!("workloads/{name}.yaml is not UTF-8 text; expected a catalog entry"));
+        report.error(
+            path,
+            place,
+            format!("workloads/{name}.yaml is not UTF-8 text; expected a catalog entry"),
+        );
         return None;
     };
     let mut inner = Report::default();
     let root = yaml::read(text, &mut inner);
-    match root.filter(|_| !inner.has_errors()) {
-        Some(root) => Some((file, root)),
-        None => {
-            undecodable(inner.finish(), name, path, place, report);
-            None
-        }
-    }
+    let Some(root) = root.filter(|_| !inner.has_errors()) else {
+        undecodable(&inner.finish(), name, path, place, report);
+        return None;
+    };
+    Some((file, root))
 }
 
 fn missing(name: &str, path: &str, place: Place, catalog: &Catalog, report: &mut Report) {
     let names = catalog.names().unwrap_or_default();
-    let message =
-        format!("{}: looked for workloads/{name}.yaml; the catalog has [{}]", shown(name), names.join(" "));
+    let message = format!(
+        "{}: looked for workloads/{name}.yaml; the catalog has [{}]",
+        shown(name),
+        names.join(" ")
+    );
     let near = crate::vocabulary::nearest(name, names.iter().map(String::as_str));
     let problem = report.error(path, place, message);
     if let Some(near) = near {
@@ -186,7 +236,7 @@ fn missing(name: &str, path: &str, place: Place, catalog: &Catalog, report: &mut
 }
 
 /// An entry that does not decode is one problem, with all that the reader had to say.
-fn undecodable(problems: Vec<Problem>, name: &str, path: &str, place: Place, report: &mut Report) {
+fn undecodable(problems: &[Problem], name: &str, path: &str, place: Place, report: &mut Report) {
     let told: Vec<String> = problems
         .iter()
         .filter(|problem| problem.is_error())
@@ -195,14 +245,22 @@ fn undecodable(problems: Vec<Problem>, name: &str, path: &str, place: Place, rep
             None => problem.title(),
         })
         .collect();
-    report.error(path, place, format!("workloads/{name}.yaml does not read as an entry: {}", told.join("; ")));
+    report.error(
+        path,
+        place,
+        format!(
+            "workloads/{name}.yaml does not read as an entry: {}",
+            told.join("; ")
+        ),
+    );
 }
 
 /// Problems of what was read from an entry, moved to the reference; their message then says where in the entry.
 fn at_reference(inner: Report, name: &str, place: Place, report: &mut Report) {
     for mut problem in inner.finish() {
         if let Some(at) = problem.place.filter(|at| at.in_entry) {
-            problem.message.push_str(&format!(" (workloads/{name}.yaml:{}:{})", at.line, at.column));
+            let (line, column) = (at.line, at.column);
+            problem.message = format!("{} (workloads/{name}.yaml:{line}:{column})", problem.message);
             problem.place = Some(place);
         }
         report.add(problem);

@@ -24,19 +24,26 @@ pub struct Walk {
 /// Validates the catalog in this folder.
 pub fn validate(root: &Path) -> Walk {
     if !root.is_dir() {
-        let what = if root.exists() { "is not a folder" } else { "does not exist" };
-        return refused(format!("{} {what}; expected a catalog's folder", root.display()));
+        let what = if root.exists() {
+            "is not a folder"
+        } else {
+            "does not exist"
+        };
+        return refused(&format!("{} {what}; expected a catalog's folder", root.display()));
     }
-    let present: Vec<&str> = NAMESPACES.into_iter().filter(|name| root.join(name).is_dir()).collect();
+    let present: Vec<&str> = NAMESPACES
+        .into_iter()
+        .filter(|name| root.join(name).is_dir())
+        .collect();
     if present.is_empty() {
-        return refused(format!(
+        return refused(&format!(
             "{} is not a catalog; expected one of the folders [{}] in it",
             root.display(),
             NAMESPACES.join(" ")
         ));
     }
     if !present.contains(&"workloads") {
-        return refused(format!(
+        return refused(&format!(
             "{} has only [{}]; we validate workloads/, and it has none",
             root.display(),
             present.join(" ")
@@ -49,46 +56,63 @@ pub fn validate(root: &Path) -> Walk {
             err: format!("error: workloads/ cannot be read: {error}\n1 of 1 artifact(s) failed\n"),
             exit: 1,
         },
-        Ok(names) if names.is_empty() => {
-            refused(format!("{} has nothing to validate; expected workloads/*.yaml", root.display()))
-        }
+        Ok(names) if names.is_empty() => refused(&format!(
+            "{} has nothing to validate; expected workloads/*.yaml",
+            root.display()
+        )),
         Ok(names) => entries(&catalog, &names),
     }
 }
 
-fn refused(message: String) -> Walk {
-    Walk { out: String::new(), err: format!("error: {message}\n"), exit: 2 }
+fn refused(message: &str) -> Walk {
+    Walk {
+        out: String::new(),
+        err: format!("error: {message}\n"),
+        exit: 2,
+    }
 }
 
 fn entries(catalog: &Catalog, names: &[String]) -> Walk {
-    let mut walk = Walk { out: "workloads\n".to_owned(), err: String::new(), exit: 0 };
+    let mut out = vec!["workloads\n".to_owned()];
+    let mut err = Vec::new();
     let mut failed = 0;
     for name in names {
-        let good = match catalog.file(name) {
-            Ok(Some(file)) => {
-                let (_, problems) = read_bytes(&file.bytes, Some(Kind::Catalog));
-                for problem in &problems {
-                    walk.err.push_str(&format!("{name}: {}\n", render::line(problem)));
-                }
-                is_ok(&problems)
-            }
-            unreadable => {
-                let why = unreadable.err().map_or_else(|| "no such file".to_owned(), |error| error.to_string());
-                walk.err.push_str(&format!("{name}: error: cannot be read: {why}\n"));
-                false
-            }
-        };
-        if good {
-            walk.out.push_str(&format!("  {name}: ok\n"));
+        if entry(catalog, name, &mut err) {
+            out.push(format!("  {name}: ok\n"));
         } else {
             failed += 1;
         }
     }
     let total = names.len();
     if failed > 0 {
-        walk.err.push_str(&format!("{failed} of {total} artifact(s) failed\n"));
-        walk.exit = 1;
+        err.push(format!("{failed} of {total} artifact(s) failed\n"));
     }
-    walk.out.push_str(&format!("{} of {total} artifact(s) valid\n", total - failed));
-    walk
+    out.push(format!("{} of {total} artifact(s) valid\n", total - failed));
+    Walk {
+        out: out.concat(),
+        err: err.concat(),
+        exit: u8::from(failed > 0),
+    }
+}
+
+/// Validates one entry and tells its problems; whether it is good.
+fn entry(catalog: &Catalog, name: &str, err: &mut Vec<String>) -> bool {
+    match catalog.file(name) {
+        Ok(Some(file)) => {
+            let (_, problems) = read_bytes(&file.bytes, Some(Kind::Catalog));
+            err.extend(
+                problems
+                    .iter()
+                    .map(|problem| format!("{name}: {}\n", render::line(problem))),
+            );
+            is_ok(&problems)
+        }
+        unreadable => {
+            let why = unreadable
+                .err()
+                .map_or_else(|| "no such file".to_owned(), |error| error.to_string());
+            err.push(format!("{name}: error: cannot be read: {why}\n"));
+            false
+        }
+    }
 }

@@ -3,7 +3,10 @@
 //! Nothing here knows what a value means; that is for the checks of each arm. A new key is one row of a table.
 
 pub(crate) mod binding;
+pub(crate) mod catalog;
+pub(crate) mod replay;
 pub(crate) mod sweeper;
+mod terms;
 pub(crate) mod walk;
 
 /// The keys of one mapping.
@@ -77,9 +80,22 @@ pub(crate) fn is_comment(key: &str) -> bool {
 }
 
 const fn required(key: &'static str, form: Form, about: &'static str) -> Field {
-    Field { key, form, required: true, about }
+    Field {
+        key,
+        form,
+        required: true,
+        about,
+    }
 }
 
 const fn optional(key: &'static str, form: Form, about: &'static str) -> Field {
-    Field { key, form, required: false, about }
+    Field {
+        key,
+        form,
+        required: false,
+        about,
+    }
 }
+
+const NOT_NEGATIVE: Form = Form::Integer(Some(0));
+const POSITIVE: Form = Form::Integer(Some(1));

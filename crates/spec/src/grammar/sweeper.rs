@@ -8,7 +8,11 @@ pub(crate) static DOCUMENT: Table = Table {
     about: "Sweeper traffic and the goal it serves.",
     comments: false,
     fields: &[
-        optional("workload", Form::Mapping(&WORKLOAD), "The traffic, one of four load shapes."),
+        optional(
+            "workload",
+            Form::Mapping(&WORKLOAD),
+            "The traffic, one of four load shapes.",
+        ),
         optional("goal", Form::Mapping(&GOAL), "What the traffic is judged by."),
         optional("search_space", Form::Any, "Kept, not read."),
         optional("adapters", Form::Any, "Kept, not read."),
@@ -23,18 +27,62 @@ pub(crate) static WORKLOAD: Table = Table {
     fields: &[
         optional("isl", Form::Integer(Some(1)), "Prompt tokens a request."),
         optional("osl", Form::Integer(Some(1)), "Output tokens a request."),
-        optional("num_request_ratio", Form::Number(Bound::Above(0.0)), "Requests a unit of load."),
-        optional("request_rate", Form::Number(Bound::Above(0.0)), "Requests a second, open loop."),
-        optional("concurrency", Form::Integer(Some(1)), "Cap of sessions in flight, closed loop."),
-        optional("kv_load_ratio", Form::NumberOrRange, "Fraction of the server's KV capacity; a range of two under a pareto goal."),
-        optional("shared_prefix_ratio", Form::Number(Bound::Within(0.0, 1.0)), "Share of a prompt's blocks common to its group."),
-        optional("num_prefix_groups", Form::Integer(Some(0)), "Number of prefix groups; 0 turns sharing off."),
+        optional(
+            "num_request_ratio",
+            Form::Number(Bound::Above(0.0)),
+            "Requests a unit of load.",
+        ),
+        optional(
+            "request_rate",
+            Form::Number(Bound::Above(0.0)),
+            "Requests a second, open loop.",
+        ),
+        optional(
+            "concurrency",
+            Form::Integer(Some(1)),
+            "Cap of sessions in flight, closed loop.",
+        ),
+        optional(
+            "kv_load_ratio",
+            Form::NumberOrRange,
+            "Fraction of the server's KV capacity; a range of two under a pareto goal.",
+        ),
+        optional(
+            "shared_prefix_ratio",
+            Form::Number(Bound::Within(0.0, 1.0)),
+            "Share of a prompt's blocks common to its group.",
+        ),
+        optional(
+            "num_prefix_groups",
+            Form::Integer(Some(0)),
+            "Number of prefix groups; 0 turns sharing off.",
+        ),
         optional("turns_per_session", Form::Integer(Some(1)), "Turns of a session."),
-        optional("inter_turn_delay_ms", Form::Number(Bound::AtLeast(0.0)), "Wait after a turn's completion, in milliseconds."),
-        optional("trace_path", Form::Text, "Trace file, relative to this document; selects the trace shape."),
-        optional("trace_format", Form::Word(&words::TRACE_FORMATS), "Format of the trace. Omitted, mooncake."),
-        optional("arrival_speedup_ratio", Form::Number(Bound::Above(0.0)), "Divides recorded times; above 1 is faster."),
-        optional("replay_concurrency", Form::Integer(Some(1)), "Cap of sessions in flight for a trace."),
+        optional(
+            "inter_turn_delay_ms",
+            Form::Number(Bound::AtLeast(0.0)),
+            "Wait after a turn's completion, in milliseconds.",
+        ),
+        optional(
+            "trace_path",
+            Form::Text,
+            "Trace file, relative to this document; selects the trace shape.",
+        ),
+        optional(
+            "trace_format",
+            Form::Word(&words::TRACE_FORMATS),
+            "Format of the trace. Omitted, mooncake.",
+        ),
+        optional(
+            "arrival_speedup_ratio",
+            Form::Number(Bound::Above(0.0)),
+            "Divides recorded times; above 1 is faster.",
+        ),
+        optional(
+            "replay_concurrency",
+            Form::Integer(Some(1)),
+            "Cap of sessions in flight for a trace.",
+        ),
     ],
 };
 
@@ -42,9 +90,21 @@ static GOAL: Table = Table {
     about: "What a sweep optimises.",
     comments: false,
     fields: &[
-        optional("target", Form::Word(&words::GOAL_TARGETS), "The metric. Omitted, throughput."),
-        optional("sla", Form::Mapping(&SLA), "Latency bounds that goodput counts against."),
-        optional("pareto_objectives", Form::Texts, "At least two targets; only with target pareto."),
+        optional(
+            "target",
+            Form::Word(&words::GOAL_TARGETS),
+            "The metric. Omitted, throughput.",
+        ),
+        optional(
+            "sla",
+            Form::Mapping(&SLA),
+            "Latency bounds that goodput counts against.",
+        ),
+        optional(
+            "pareto_objectives",
+            Form::Texts,
+            "At least two targets; only with target pareto.",
+        ),
     ],
 };
 

@@ -8,8 +8,15 @@ use crate::yaml::{Key, Node, Value, join};
 
 /// Checks a whole document. The root must be a mapping.
 pub(crate) fn document(root: &Node, table: &'static Table, report: &mut Report) {
+    if refuses_tag(root, "", report) {
+        return;
+    }
     if !root.is_mapping() {
-        report.error("", root.place, format!("expected a mapping of keys, found {}", described(root)));
+        report.error(
+            "",
+            root.place,
+            format!("expected a mapping of keys, found {}", described(root)),
+        );
         return;
     }
     mapping(root, table, false, "", report);
@@ -27,7 +34,11 @@ fn mapping(node: &Node, table: &'static Table, keeps_unknown: bool, path: &str, 
                 report.warning(
                     path_here,
                     key.place,
-                    format!("unknown key {}, kept as it is; known are {}", shown(&key.text), keys(table)),
+                    format!(
+                        "unknown key {}, kept as it is; known are {}",
+                        shown(&key.text),
+                        keys(table)
+                    ),
                 );
             }
             None => unknown(key, table, path_here, report),
@@ -36,7 +47,11 @@ fn mapping(node: &Node, table: &'static Table, keeps_unknown: bool, path: &str, 
 }
 
 fn unknown(key: &Key, table: &'static Table, path: String, report: &mut Report) {
-    let message = format!("unknown key {}; expected one of {}", shown(&key.text), keys(table));
+    let message = format!(
+        "unknown key {}; expected one of {}",
+        shown(&key.text),
+        keys(table)
+    );
     let problem = report.error(path, key.place, message);
     if is_merge(key) {
         problem.hint("merge keys are not read; write the merged keys out");
@@ -60,18 +75,21 @@ fn keys(table: &Table) -> String {
 }
 
 fn form(node: &Node, form: &Form, path: &str, report: &mut Report) {
-    if node.is_null() {
+    if matches!(form, Form::Any) || refuses_tag(node, path, report) || node.is_null() {
         return;
     }
     match (form, &node.value) {
-        (Form::Any, _) => {}
         (Form::Mapping(table), Value::Mapping(_)) => mapping(node, table, false, path, report),
         (Form::Inline(table), Value::Mapping(_)) => mapping(node, table, true, path, report),
         (Form::Named(table), Value::Mapping(entries)) => {
             for (key, value) in entries {
                 if is_merge(key) {
                     report
-                        .error(join(path, &key.text), key.place, "unknown key \"<<\"; expected a class name")
+                        .error(
+                            join(path, &key.text),
+                            key.place,
+                            "unknown key \"<<\"; expected a class name",
+                        )
                         .hint("merge keys are not read; write the merged keys out");
                 } else {
                     self::form(value, &Form::Mapping(table), &join(path, &key.text), report);
@@ -79,11 +97,16 @@ fn form(node: &Node, form: &Form, path: &str, report: &mut Report) {
             }
         }
         (Form::Numbers | Form::Texts | Form::NumberOrRange, Value::List(items)) => {
-            let item_form = if matches!(form, Form::Texts) { &Form::Text } else { NUMBER };
+            let item_form = if matches!(form, Form::Texts) {
+                &Form::Text
+            } else {
+                NUMBER
+            };
             for (index, item) in items.iter().enumerate() {
+                let path = format!("{path}[{index}]");
                 // Null is "not stated" for a key; a list has no keys.
-                if !accepts(item_form, item) {
-                    wrong_type(item, item_form, &format!("{path}[{index}]"), report);
+                if !refuses_tag(item, &path, report) && !accepts(item_form, item) {
+                    wrong_type(item, item_form, &path, report);
                 }
             }
         }
@@ -92,11 +115,21 @@ fn form(node: &Node, form: &Form, path: &str, report: &mut Report) {
     }
 }
 
+/// Tells a tag that could change what the value means; whether there is one.
+fn refuses_tag(node: &Node, path: &str, report: &mut Report) -> bool {
+    let Some(tag) = &node.tag else { return false };
+    let message = format!("expected a value without a tag, found the tag {}", shown(tag));
+    report.error(path, node.place, message);
+    true
+}
+
 const NUMBER: &Form = &Form::Number(super::Bound::Free);
 
 /// Whether a scalar has the type that a form asks for.
 fn accepts(form: &Form, node: &Node) -> bool {
-    let Some(meaning) = node.meaning() else { return false };
+    let Some(meaning) = node.meaning() else {
+        return false;
+    };
     match form {
         Form::Text | Form::Word(_) => meaning == Meaning::Text,
         Form::Switch(_) => matches!(meaning, Meaning::Text | Meaning::Boolean(_)),
@@ -136,7 +169,10 @@ fn expected(form: &Form) -> String {
         Form::Texts => "a list of words".to_owned(),
         Form::Any => "anything".to_owned(),
         Form::Mapping(table) | Form::Inline(table) => format!("a mapping with the keys {}", keys(table)),
-        Form::Named(table) => format!("a mapping from class names to mappings with the keys {}", keys(table)),
+        Form::Named(table) => format!(
+            "a mapping from class names to mappings with the keys {}",
+            keys(table)
+        ),
     }
 }
 
@@ -160,7 +196,8 @@ pub(crate) fn described(node: &Node) -> String {
 fn type_hint(node: &Node, form: &Form, path: &str) -> Option<String> {
     let text = node.text();
     let (Some(meaning), Value::Scalar(word)) = (node.meaning(), &node.value) else {
-        let one_value = matches!(node.value, Value::List(_)) && matches!(form, Form::Integer(_) | Form::Number(_));
+        let one_value =
+            matches!(node.value, Value::List(_)) && matches!(form, Form::Integer(_) | Form::Number(_));
         return one_value.then(|| "state one value; a run is not a sweep".to_owned());
     };
     match form {
@@ -182,9 +219,9 @@ fn type_hint(node: &Node, form: &Form, path: &str) -> Option<String> {
             }
             _ => None,
         },
-        Form::Mapping(_) if path == "workload" && meaning == Meaning::Text => {
-            Some(format!("to name a shape of the catalog, write workload: {{shape: {text}}}"))
-        }
+        Form::Mapping(_) if path == "workload" && meaning == Meaning::Text => Some(format!(
+            "to name a shape of the catalog, write workload: {{shape: {text}}}"
+        )),
         _ => None,
     }
 }

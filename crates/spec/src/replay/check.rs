@@ -1,9 +1,7 @@
 //! Every rule of a replay (`bindings.md` §7), and the checked value with its defaults (§9).
 
-use std::collections::BTreeMap;
-
 use super::{
-    Definition, MaxContextLength, Origin, Reference, Replay, TrajectoryStart, Warmup, corpus, locks,
+    Definition, MaxContextLength, Reference, Replay, TrajectoryStart, Warmup, corpus, locks, origins,
 };
 use crate::check;
 use crate::problem::Report;
@@ -23,8 +21,13 @@ pub(crate) const CHOICES: [&str; 6] = [
 ];
 
 /// The entry's keys that a reference replaces, whole, when it states them.
-pub(crate) const OVERRIDES: [&str; 5] =
-    ["random_seed", "benchmark_duration_s", "grace_period_s", "max_context_length", "acceptance"];
+pub(crate) const OVERRIDES: [&str; 5] = [
+    "random_seed",
+    "benchmark_duration_s",
+    "grace_period_s",
+    "max_context_length",
+    "acceptance",
+];
 
 /// Lanes when there is no lane count to check: a catalog entry has none.
 const NO_LANES: u32 = 0;
@@ -37,15 +40,21 @@ pub(crate) fn reference(view: &View<'_>, node: &Node, report: &mut Report) -> Op
                 report,
                 key,
                 format!(
-                    "{key} belongs to the catalog entry; beside workload expected only {}",
+                    "{key} belongs to the catalog entry, found beside workload; expected there only {}",
                     listed(&CHOICES)
                 ),
             )
-            .hint(format!("leave {key} out, or leave workload out and state the whole definition"));
+            .hint(format!(
+                "leave {key} out, or leave workload out and state the whole definition"
+            ));
         }
     }
     let concurrency = concurrency(view, report)?;
-    Some(Reference { workload: view.text("workload")?.to_owned(), concurrency, node: node.clone() })
+    Some(Reference {
+        workload: view.text("workload")?.to_owned(),
+        concurrency,
+        node: node.clone(),
+    })
 }
 
 /// Checks a whole definition with its lane count.
@@ -57,11 +66,19 @@ pub(crate) fn inline(view: &View<'_>, report: &mut Report) -> Option<Replay> {
 /// Checks a catalog entry's definition, which states no lane count and no reference.
 pub(crate) fn definition_entry(view: &View<'_>, report: &mut Report) -> Option<Definition> {
     if view.has("concurrency") {
-        view.error(report, "concurrency", "a catalog entry states no concurrency; the lane count is the run's choice")
-            .hint("state it where the entry is bound");
+        view.error(
+            report,
+            "concurrency",
+            "a catalog entry has no lane count, which is the run's choice; expected none, found one",
+        )
+        .hint("state it where the entry is bound");
     }
     if view.has("workload") {
-        view.error(report, "workload", "a catalog entry is not itself a reference; expected a definition");
+        view.error(
+            report,
+            "workload",
+            "a catalog entry is not itself a reference; expected a definition, found a name",
+        );
     }
     let replay = definition(view, Some(NO_LANES), report)?;
     Some(Definition { replay })
@@ -71,7 +88,11 @@ fn concurrency(view: &View<'_>, report: &mut Report) -> Option<u32> {
     let lanes = check::required_at_least(view, report, "concurrency", 1)?;
     let fits = u32::try_from(lanes).ok();
     if fits.is_none() {
-        view.error(report, "concurrency", format!("concurrency must be at most {}, found {lanes}", u32::MAX));
+        view.error(
+            report,
+            "concurrency",
+            format!("concurrency must be at most {}, found {lanes}", u32::MAX),
+        );
     }
     fits
 }
@@ -81,7 +102,12 @@ fn definition(view: &View<'_>, concurrency: Option<u32>, report: &mut Report) ->
     let scenario = check::word(view, report, "scenario", &SCENARIO_NAMES);
     let harness_version = harness_version(view, scenario, report);
     let corpus = corpus::check(&view.mapping("corpus"), report);
-    let random_seed = valid(view, "random_seed", 42, check::at_least(view, report, "random_seed", 0));
+    let random_seed = valid(
+        view,
+        "random_seed",
+        42,
+        check::at_least(view, report, "random_seed", 0),
+    );
     let duration = duration(view, report);
     let grace = grace(view, report);
     let max_context_length = max_context_length(view, report);
@@ -99,7 +125,7 @@ fn definition(view: &View<'_>, concurrency: Option<u32>, report: &mut Report) ->
         random_seed: random_seed?,
         benchmark_duration_s: duration?,
         grace_period_s: grace?,
-        max_context_length: max_context_length?,
+        max_context_length,
         cache_bust: locks.cache_bust,
         system_idle_gap_cap_s: locks.system_idle_gap_cap_s,
         trajectory_start: trajectory_start?,
@@ -112,7 +138,7 @@ fn definition(view: &View<'_>, concurrency: Option<u32>, report: &mut Report) ->
         trace_idle_gap_cap_s: idle_cap,
         inter_turn_delay_cap_s: locks.inter_turn_delay_cap_s,
         terms,
-        origins: origins(view),
+        origins: origins::origins(view),
         entry: None,
     })
 }
@@ -124,8 +150,11 @@ fn valid<T>(view: &View<'_>, key: &str, default: T, checked: Option<T>) -> Optio
 
 fn harness_version<'a>(view: &View<'a>, scenario: Option<&str>, report: &mut Report) -> Option<&'a str> {
     let version = check::word(view, report, "harness_version", &HARNESS_VERSIONS)?;
-    let transcribed: Vec<&str> =
-        SCENARIOS.iter().filter(|(name, _)| scenario.is_none_or(|scenario| scenario == *name)).map(|row| row.1).collect();
+    let transcribed: Vec<&str> = SCENARIOS
+        .iter()
+        .filter(|(name, _)| scenario.is_none_or(|scenario| scenario == *name))
+        .map(|row| row.1)
+        .collect();
     if transcribed.contains(&version) {
         return Some(version);
     }
@@ -139,7 +168,12 @@ const DURATION_FLOOR_S: f64 = 900.0;
 fn duration(view: &View<'_>, report: &mut Report) -> Option<f64> {
     const KEY: &str = "benchmark_duration_s";
     let rule = "finite and at least 900 seconds";
-    let value = valid(view, KEY, 1800.0, check::ruled(view, report, KEY, rule, |value| value >= 0.0))?;
+    let value = valid(
+        view,
+        KEY,
+        1800.0,
+        check::ruled(view, report, KEY, rule, |value| value >= 0.0),
+    )?;
     if value < DURATION_FLOOR_S {
         let found = view.written(KEY);
         view.error(report, KEY, format!("{KEY} must be {rule}, found {found}"))
@@ -150,23 +184,28 @@ fn duration(view: &View<'_>, report: &mut Report) -> Option<f64> {
 }
 
 fn grace(view: &View<'_>, report: &mut Report) -> Option<f64> {
-    let Some(value) = view.number("grace_period_s") else { return Some(30.0) };
+    let Some(value) = view.number("grace_period_s") else {
+        return Some(30.0);
+    };
     if value.is_nan() || value < 0.0 {
         let found = view.written("grace_period_s");
-        view.error(report, "grace_period_s", format!("grace_period_s must not be negative, found {found}"))
-            .hint("write .inf to wait for every request in flight");
+        view.error(
+            report,
+            "grace_period_s",
+            format!("grace_period_s must not be negative, found {found}"),
+        )
+        .hint("write .inf to wait for every request in flight");
         return None;
     }
     Some(value)
 }
 
-fn max_context_length(view: &View<'_>, report: &mut Report) -> Option<Option<MaxContextLength>> {
-    let Some(node) = view.get("max_context_length") else { return Some(None) };
-    if node.text() == "max_model_len" {
-        return Some(Some(MaxContextLength::ModelLimit));
+/// `None` is also what a wrong value gives; its problem keeps the replay from being used.
+fn max_context_length(view: &View<'_>, report: &mut Report) -> Option<MaxContextLength> {
+    if view.text("max_context_length") == Some("max_model_len") {
+        return Some(MaxContextLength::ModelLimit);
     }
-    let tokens = check::at_least(view, report, "max_context_length", 1)?;
-    Some(Some(MaxContextLength::Tokens(tokens)))
+    check::at_least(view, report, "max_context_length", 1).map(MaxContextLength::Tokens)
 }
 
 fn trajectory_start(view: &View<'_>, report: &mut Report) -> Option<TrajectoryStart> {
@@ -193,8 +232,12 @@ fn warmup(replay: &View<'_>, report: &mut Report) -> Option<Warmup> {
     if mode != "cache_pressure" {
         for knob in ["duration_s", "requests_per_lane"] {
             if view.has(knob) {
-                view.error(report, knob, format!("{knob} goes with mode cache_pressure only, found mode {mode}"))
-                    .hint(format!("leave {knob} out, or write mode: cache_pressure"));
+                view.error(
+                    report,
+                    knob,
+                    format!("{knob} goes with mode cache_pressure only, found mode {mode}"),
+                )
+                .hint(format!("leave {knob} out, or write mode: cache_pressure"));
             }
         }
         return Some(Warmup::Synthesized);
@@ -212,67 +255,11 @@ fn warmup(replay: &View<'_>, report: &mut Report) -> Option<Warmup> {
             let found = if both { "both" } else { "neither" };
             view.error_here(
                 report,
-                format!("cache_pressure takes exactly one of duration_s and requests_per_lane, found {found}"),
+                format!(
+                    "cache_pressure takes exactly one of duration_s and requests_per_lane, found {found}"
+                ),
             );
             None
         }
     }
-}
-
-/// Keys with a default, and what omission is: a default or a lock.
-const DEFAULTED: [(&str, Origin); 18] = [
-    ("random_seed", Origin::Default),
-    ("benchmark_duration_s", Origin::Default),
-    ("grace_period_s", Origin::Default),
-    ("max_context_length", Origin::Default),
-    ("cache_bust", Origin::Lock),
-    ("system_idle_gap_cap_s", Origin::Lock),
-    ("trajectory_start.min_ratio", Origin::Default),
-    ("trajectory_start.max_ratio", Origin::Default),
-    ("warmup.mode", Origin::Default),
-    ("split_flattened_agents", Origin::Default),
-    ("streaming", Origin::Lock),
-    ("ignore_eos", Origin::Lock),
-    ("ignore_trace_delays", Origin::Lock),
-    ("synthesis_max_isl", Origin::Lock),
-    ("trace_idle_gap_cap_s", Origin::Default),
-    ("inter_turn_delay_cap_s", Origin::Lock),
-    ("corpus.source.file", Origin::Default),
-    ("corpus.source.split", Origin::Default),
-];
-
-/// Keys that have no value unless somebody states one.
-const STATED_ONLY: [&str; 15] = [
-    "scenario",
-    "harness_version",
-    "concurrency",
-    "corpus.loader",
-    "corpus.format",
-    "corpus.encoding",
-    "corpus.source.huggingface",
-    "corpus.source.revision",
-    "corpus.sha256",
-    "warmup.duration_s",
-    "warmup.requests_per_lane",
-    "category",
-    "thinking",
-    "acceptance",
-    "routing",
-];
-
-fn origins(view: &View<'_>) -> BTreeMap<&'static str, Origin> {
-    let omitted = STATED_ONLY.iter().map(|path| (*path, None));
-    let defaulted = DEFAULTED.iter().map(|(path, origin)| (*path, Some(*origin)));
-    omitted
-        .chain(defaulted)
-        .filter_map(|(path, otherwise)| Some((path, stated(view, path).or(otherwise)?)))
-        .collect()
-}
-
-fn stated(view: &View<'_>, path: &str) -> Option<Origin> {
-    let node = match path.split_once('.') {
-        None => view.get(path)?,
-        Some((outer, rest)) => return stated(&view.mapping(outer), rest),
-    };
-    Some(if node.place.in_entry { Origin::Catalog } else { Origin::Stated })
 }

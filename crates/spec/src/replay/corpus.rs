@@ -18,10 +18,20 @@ pub(super) fn check(view: &View<'_>, report: &mut Report) -> Option<Corpus> {
     let format = check::word(view, report, "format", &CORPUS_FORMATS);
     let encoding = check::word(view, report, "encoding", &CORPUS_ENCODINGS);
     let repository = repository(&source, loader, report);
-    let revision = check::text(&source, report, "revision", "the commit the corpus was observed at");
+    let revision = check::text(
+        &source,
+        report,
+        "revision",
+        "the commit the corpus was observed at",
+    );
     let file = optional_text(&source, "file", FILE);
     let split = optional_text(&source, "split", SPLIT);
-    let sha256 = match check::text(view, report, "sha256", "64 hex digits, the digest of the corpus file") {
+    let sha256 = match check::text(
+        view,
+        report,
+        "sha256",
+        "64 hex digits, the digest of the corpus file",
+    ) {
         Some(_) => check::digest(view, report, "sha256"),
         None => None,
     };
@@ -72,7 +82,11 @@ fn repository<'a>(source: &View<'a>, loader: Option<&Loader>, report: &mut Repor
     const KEY: &str = "huggingface";
     let found = check::text(source, report, KEY, "the dataset repository, owner/name")?;
     if !is_owner_and_name(found) {
-        let problem = source.error(report, KEY, format!("expected owner/name, found {}", shown(found)));
+        let problem = source.error(
+            report,
+            KEY,
+            format!("expected owner/name, found {}", shown(found)),
+        );
         if let Some(loader) = loader {
             problem.hint(format!("write {}", loader.repository));
         }
@@ -80,8 +94,15 @@ fn repository<'a>(source: &View<'a>, loader: Option<&Loader>, report: &mut Repor
     }
     let Some(loader) = loader else { return Some(found) };
     if found != loader.repository {
-        let message = format!("{} reads {}, found {}", loader.name, loader.repository, shown(found));
-        source.error(report, KEY, message).hint(format!("write {}", loader.repository));
+        let message = format!(
+            "{} reads {}, found {}",
+            loader.name,
+            loader.repository,
+            shown(found)
+        );
+        source
+            .error(report, KEY, message)
+            .hint(format!("write {}", loader.repository));
         return None;
     }
     Some(found)
@@ -90,7 +111,11 @@ fn repository<'a>(source: &View<'a>, loader: Option<&Loader>, report: &mut Repor
 /// `^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`
 fn is_owner_and_name(text: &str) -> bool {
     let part = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
     };
-    text.split_once('/').is_some_and(|(owner, name)| part(owner) && part(name))
+    text.split_once('/')
+        .is_some_and(|(owner, name)| part(owner) && part(name))
 }

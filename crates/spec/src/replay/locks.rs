@@ -35,8 +35,8 @@ pub(super) fn check(view: &View<'_>, report: &mut Report) -> Option<Locks> {
         streaming,
         ignore_eos,
         ignore_trace_delays,
-        synthesis_max_isl: synthesis_max_isl?,
-        inter_turn_delay_cap_s: inter_turn_delay_cap_s?,
+        synthesis_max_isl,
+        inter_turn_delay_cap_s,
     })
 }
 
@@ -83,17 +83,19 @@ fn switch(view: &View<'_>, report: &mut Report, key: &str, lock: bool) -> bool {
     found
 }
 
-fn synthesis_max_isl(view: &View<'_>, report: &mut Report) -> Option<Option<u64>> {
-    let Some(found) = view.integer("synthesis_max_isl") else { return Some(None) };
+/// `None` is also what a wrong value gives; its problem keeps the replay from being used.
+fn synthesis_max_isl(view: &View<'_>, report: &mut Report) -> Option<u64> {
+    let found = view.integer("synthesis_max_isl")?;
     let tokens = u64::try_from(found).ok().filter(|tokens| *tokens > 0);
     broken(view, report, "synthesis_max_isl", "unset").waivable = tokens.is_some();
-    tokens.map(Some)
+    tokens
 }
 
-fn inter_turn_delay_cap_s(view: &View<'_>, report: &mut Report) -> Option<Option<f64>> {
+/// As [`synthesis_max_isl`].
+fn inter_turn_delay_cap_s(view: &View<'_>, report: &mut Report) -> Option<f64> {
     const KEY: &str = "inter_turn_delay_cap_s";
-    let Some(found) = view.number(KEY) else { return Some(None) };
+    let found = view.number(KEY)?;
     let runs = found.is_finite() && found >= 0.0;
     broken(view, report, KEY, "unset").waivable = runs;
-    runs.then_some(Some(found))
+    runs.then_some(found)
 }

@@ -6,6 +6,7 @@
 mod check;
 mod corpus;
 mod locks;
+mod origins;
 mod print;
 
 use std::collections::BTreeMap;
@@ -77,7 +78,7 @@ pub struct Replay {
     pub ignore_trace_delays: bool,
     /// Input truncation in tokens. Locked to `None`.
     pub synthesis_max_isl: Option<u64>,
-    /// Idle watchdog of a session tree, in seconds; a knob of the InferenceX fork.
+    /// Idle watchdog of a session tree, in seconds; a knob of the `InferenceX` fork.
     pub trace_idle_gap_cap_s: Option<f64>,
     /// Cap of think time between turns, in seconds. Locked to `None`.
     pub inter_turn_delay_cap_s: Option<f64>,
@@ -159,6 +160,14 @@ impl Replay {
     /// and for an optional term that nobody states.
     pub fn origin(&self, path: &str) -> Option<Origin> {
         self.origins.get(path).copied()
+    }
+
+    /// The keys it states that aiperf 0.12.0 does not know, only the `InferenceX` fork; they select its dialect.
+    pub fn fork_keys(&self) -> Vec<&'static str> {
+        ["trace_idle_gap_cap_s", "warmup.requests_per_lane"]
+            .into_iter()
+            .filter(|key| self.states(key))
+            .collect()
     }
 
     /// Whether the document or its catalog entry states the value at a path below `replay`.

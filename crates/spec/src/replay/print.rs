@@ -33,7 +33,11 @@ impl Replay {
             self.leaf("", "random_seed", self.random_seed),
             self.leaf("", "benchmark_duration_s", self.benchmark_duration_s),
             self.leaf("", "grace_period_s", self.grace_period_s),
-            self.leaf("", "max_context_length", self.max_context_length.map(context_leaf)),
+            self.leaf(
+                "",
+                "max_context_length",
+                self.max_context_length.map(context_leaf),
+            ),
             self.leaf("", "cache_bust", self.cache_bust.as_str()),
             self.leaf("", "system_idle_gap_cap_s", self.system_idle_gap_cap_s),
             Setting::group(
@@ -52,7 +56,10 @@ impl Replay {
             self.leaf("", "trace_idle_gap_cap_s", self.trace_idle_gap_cap_s),
             self.leaf("", "inter_turn_delay_cap_s", self.inter_turn_delay_cap_s),
         ];
-        settings.extend(self.terms.settings(|key| self.origin(key).unwrap_or(Origin::Stated)));
+        settings.extend(
+            self.terms
+                .settings(|key| self.origin(key).unwrap_or(Origin::Stated)),
+        );
         settings
     }
 
@@ -72,7 +79,10 @@ impl Replay {
 
     fn leaf(&self, group: &str, key: &str, value: impl Into<Leaf>) -> Setting {
         let origin = self.origin(&format!("{group}{key}")).unwrap_or(Origin::Stated);
-        Setting { key: key.to_owned(), content: Content::Leaf(value.into(), origin) }
+        Setting {
+            key: key.to_owned(),
+            content: Content::Leaf(value.into(), origin),
+        }
     }
 }
 
@@ -98,7 +108,10 @@ impl Terms {
         let kept = |inline: &crate::terms::Inline| Leaf::Kept(inline.0.clone());
         [
             ("category", self.category.as_deref().map(Leaf::from)),
-            ("thinking", self.thinking.map(|thinking| Leaf::from(thinking.as_str()))),
+            (
+                "thinking",
+                self.thinking.map(|thinking| Leaf::from(thinking.as_str())),
+            ),
             ("acceptance", self.acceptance.as_ref().map(kept)),
             ("routing", self.routing.as_ref().map(kept)),
         ]

@@ -1,29 +1,39 @@
 //! Every rule of a Sweeper document (`sweeper-traffic.md` §4), all problems in one pass.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use super::{Goal, KvRatio, Load, Sla, Sweeper, Synthetic, TraceLoad};
+use super::{KvRatio, Load, Sweeper, Synthetic, TraceLoad, goal};
 use crate::check;
-use crate::problem::{Report, shown};
+use crate::problem::Report;
 use crate::view::{View, number};
-use crate::vocabulary::{GOAL_TARGETS, TRACE_FORMATS, listed, not_one_of};
+use crate::vocabulary::{TRACE_FORMATS, listed, not_one_of};
 use crate::yaml::Node;
 
 /// The fields that choose a synthetic load shape.
 const LOADS: [&str; 3] = ["request_rate", "concurrency", "kv_load_ratio"];
 /// The fields that a trace must not have beside it.
-const SYNTHETIC: [&str; 6] =
-    ["isl", "osl", "request_rate", "concurrency", "kv_load_ratio", "num_request_ratio"];
+const SYNTHETIC: [&str; 6] = [
+    "isl",
+    "osl",
+    "request_rate",
+    "concurrency",
+    "kv_load_ratio",
+    "num_request_ratio",
+];
 /// Knobs of synthetic traffic that a trace tolerates without effect.
-const KNOBS: [&str; 4] =
-    ["shared_prefix_ratio", "num_prefix_groups", "turns_per_session", "inter_turn_delay_ms"];
+const KNOBS: [&str; 4] = [
+    "shared_prefix_ratio",
+    "num_prefix_groups",
+    "turns_per_session",
+    "inter_turn_delay_ms",
+];
 
 /// Top-level keys that configure a search: kept, not read.
 const KEPT: [&str; 3] = ["search_space", "adapters", "sweep"];
 
 /// Checks a document that passed the structure stage.
 pub(crate) fn check(root: &View<'_>, report: &mut Report) -> Option<Sweeper> {
-    let goal = goal(&root.mapping("goal"), report);
+    let goal = goal::check(&root.mapping("goal"), report);
     let pareto = goal.as_ref().is_some_and(|goal| goal.target == "pareto");
     let view = root.mapping("workload");
     let knobs = knobs(&view, report);
@@ -31,12 +41,14 @@ pub(crate) fn check(root: &View<'_>, report: &mut Report) -> Option<Sweeper> {
         (trace(&view, report).map(Load::Trace), None, view.place)
     } else {
         let lengths = lengths(&view, report);
-        let synthetic = lengths.zip(knobs).map(|((isl, osl, num_request_ratio), knobs)| Synthetic {
-            isl,
-            osl,
-            num_request_ratio,
-            ..knobs
-        });
+        let synthetic = lengths
+            .zip(knobs)
+            .map(|((isl, osl, num_request_ratio), knobs)| Synthetic {
+                isl,
+                osl,
+                num_request_ratio,
+                ..knobs
+            });
         let stated = LOADS.iter().filter(|key| view.has(key)).count();
         let load = load(&view, stated, pareto, report);
         (load, Some(synthetic?), view.place("kv_load_ratio"))
@@ -46,7 +58,10 @@ pub(crate) fn check(root: &View<'_>, report: &mut Report) -> Option<Sweeper> {
         synthetic,
         goal: goal?,
         stated: stated(root),
-        kept: KEPT.iter().filter_map(|key| Some(((*key).to_owned(), root.get(key)?.clone()))).collect(),
+        kept: KEPT
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), root.get(key)?.clone())))
+            .collect(),
         ratio_place,
     })
 }
@@ -54,19 +69,28 @@ pub(crate) fn check(root: &View<'_>, report: &mut Report) -> Option<Sweeper> {
 fn trace(view: &View<'_>, report: &mut Report) -> Option<TraceLoad> {
     for key in SYNTHETIC {
         if view.has(key) {
-            view.error(report, key, format!("{key} is for synthetic traffic; expected none of it beside trace_path"))
-                .hint(format!("leave {key} out, or leave trace_path out"));
+            view.error(
+                report,
+                key,
+                format!("{key} is for synthetic traffic; expected none of it beside trace_path"),
+            )
+            .hint(format!("leave {key} out, or leave trace_path out"));
         }
     }
     for key in KNOBS {
         if view.has(key) {
-            view.warning(report, key, format!("{key} has no effect on a trace; expected it with synthetic traffic"));
+            view.warning(
+                report,
+                key,
+                format!("{key} has no effect, found beside trace_path; expected it with synthetic traffic"),
+            );
         }
     }
     let path = check::text(view, report, "trace_path", "the path of a trace file");
-    let format = match view.has("trace_format") {
-        true => check::word(view, report, "trace_format", &TRACE_FORMATS),
-        false => Some(TRACE_FORMATS[0]),
+    let format = if view.has("trace_format") {
+        trace_format(view, report)
+    } else {
+        Some(TRACE_FORMATS[0])
     };
     let speedup = speedup(view, report);
     let cap = check::at_least(view, report, "replay_concurrency", 1);
@@ -74,7 +98,7 @@ fn trace(view: &View<'_>, report: &mut Report) -> Option<TraceLoad> {
         view.warning(
             report,
             "arrival_speedup_ratio",
-            "a capped trace ignores recorded starts, so the speed-up has no effect; expected it in an open loop",
+            "found a speed-up in a capped trace, which ignores recorded starts; expected it in an open loop",
         );
     }
     Some(TraceLoad {
@@ -83,6 +107,15 @@ fn trace(view: &View<'_>, report: &mut Report) -> Option<TraceLoad> {
         arrival_speedup_ratio: speedup?,
         replay_concurrency: cap,
     })
+}
+
+fn trace_format<'a>(view: &View<'a>, report: &mut Report) -> Option<&'a str> {
+    if view.text("trace_format") == Some("weka") {
+        view.error(report, "trace_format", not_one_of("weka", &TRACE_FORMATS))
+            .hint("a Weka corpus is driven by a scenario's replay arm");
+        return None;
+    }
+    check::word(view, report, "trace_format", &TRACE_FORMATS)
 }
 
 fn speedup(view: &View<'_>, report: &mut Report) -> Option<f64> {
@@ -98,10 +131,17 @@ fn load(view: &View<'_>, stated: usize, pareto: bool, report: &mut Report) -> Op
     trace_keys_without_trace(view, report);
     if stated > 1 || (stated == 0 && !pareto) {
         let found: Vec<&str> = LOADS.into_iter().filter(|key| view.has(key)).collect();
-        let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+        let found = if found.is_empty() {
+            "none".to_owned()
+        } else {
+            found.join(", ")
+        };
         let problem = view.error_here(
             report,
-            format!("expected exactly one of {} or a trace_path, found {found}", listed(&LOADS)),
+            format!(
+                "expected exactly one of {} or a trace_path, found {found}",
+                listed(&LOADS)
+            ),
         );
         if stated == 0 {
             problem.hint("only goal.target: pareto has a default, kv_load_ratio: [0.0, 1.0]");
@@ -121,17 +161,25 @@ fn load(view: &View<'_>, stated: usize, pareto: bool, report: &mut Report) -> Op
 
 fn trace_keys_without_trace(view: &View<'_>, report: &mut Report) {
     if view.has("replay_concurrency") {
-        view.error(report, "replay_concurrency", "replay_concurrency is for a trace; expected concurrency instead")
-            .hint("use concurrency for synthetic traffic");
+        view.error(
+            report,
+            "replay_concurrency",
+            "replay_concurrency is for a trace; expected concurrency instead",
+        )
+        .hint("use concurrency for synthetic traffic");
     }
-    if view.has("trace_format") && check::word(view, report, "trace_format", &TRACE_FORMATS).is_some() {
-        view.warning(report, "trace_format", "trace_format has no effect; expected it beside trace_path");
+    if view.has("trace_format") && trace_format(view, report).is_some() {
+        view.warning(
+            report,
+            "trace_format",
+            "trace_format has no effect, found without a trace; expected it beside trace_path",
+        );
     }
     if speedup(view, report).is_some_and(|ratio| ratio.to_bits() != 1f64.to_bits()) {
         view.warning(
             report,
             "arrival_speedup_ratio",
-            "arrival_speedup_ratio has no effect; expected it beside trace_path",
+            "arrival_speedup_ratio has no effect, found without a trace; expected it beside trace_path",
         );
     }
 }
@@ -143,22 +191,38 @@ fn kv_ratio(view: &View<'_>, node: &Node, pareto: bool, report: &mut Report) -> 
         return check::not_negative(view, report, KEY).map(KvRatio::Fixed);
     };
     if !pareto {
-        view.error(report, KEY, "a range needs goal.target: pareto; expected one number")
-            .hint("write one ratio, or set goal.target to pareto");
+        view.error(
+            report,
+            KEY,
+            "expected one number, found a range, which goes with goal.target: pareto only",
+        )
+        .hint("write one ratio, or set goal.target to pareto");
     }
     let values: Vec<f64> = items.iter().filter_map(number).collect();
     let [min, max] = values[..] else {
-        view.error(report, KEY, format!("a range has exactly two values, found {}", items.len()));
+        view.error(
+            report,
+            KEY,
+            format!("a range has exactly two values, found {}", items.len()),
+        );
         return None;
     };
     if let Some(at) = values.iter().position(|value| !valid(*value)) {
         let found = items[at].text();
-        report.error(view.at(KEY), node.place, format!("both values must be finite and not negative, found {found}"));
+        report.error(
+            view.at(KEY),
+            node.place,
+            format!("both values must be finite and not negative, found {found}"),
+        );
         return None;
     }
     if min >= max {
         let (min, max) = (items[0].text(), items[1].text());
-        view.error(report, KEY, format!("the first value must be below the second, found [{min}, {max}]"));
+        view.error(
+            report,
+            KEY,
+            format!("the first value must be below the second, found [{min}, {max}]"),
+        );
         return None;
     }
     pareto.then_some(KvRatio::Range(min, max))
@@ -170,7 +234,11 @@ fn lengths(view: &View<'_>, report: &mut Report) -> Option<(u64, u64, f64)> {
     let ratio = if view.has("num_request_ratio") {
         check::positive(view, report, "num_request_ratio")
     } else {
-        view.error(report, "num_request_ratio", "num_request_ratio is missing; expected a number above 0");
+        view.error(
+            report,
+            "num_request_ratio",
+            "num_request_ratio is missing; expected a number above 0",
+        );
         None
     };
     Some((isl?, osl?, ratio?))
@@ -178,10 +246,30 @@ fn lengths(view: &View<'_>, report: &mut Report) -> Option<(u64, u64, f64)> {
 
 /// The shared knobs, whose bounds hold beside a trace too; lengths are filled in by the caller.
 fn knobs(view: &View<'_>, report: &mut Report) -> Option<Synthetic> {
-    let ratio = optional(view, "shared_prefix_ratio", 0.0, check::fraction(view, report, "shared_prefix_ratio"));
-    let groups = optional(view, "num_prefix_groups", 0, check::at_least(view, report, "num_prefix_groups", 0));
-    let turns = optional(view, "turns_per_session", 1, check::at_least(view, report, "turns_per_session", 1));
-    let delay = optional(view, "inter_turn_delay_ms", 0.0, check::not_negative(view, report, "inter_turn_delay_ms"));
+    let ratio = optional(
+        view,
+        "shared_prefix_ratio",
+        0.0,
+        check::fraction(view, report, "shared_prefix_ratio"),
+    );
+    let groups = optional(
+        view,
+        "num_prefix_groups",
+        0,
+        check::at_least(view, report, "num_prefix_groups", 0),
+    );
+    let turns = optional(
+        view,
+        "turns_per_session",
+        1,
+        check::at_least(view, report, "turns_per_session", 1),
+    );
+    let delay = optional(
+        view,
+        "inter_turn_delay_ms",
+        0.0,
+        check::not_negative(view, report, "inter_turn_delay_ms"),
+    );
     let knobs = Synthetic {
         isl: 0,
         osl: 0,
@@ -207,72 +295,23 @@ fn idle_knobs(view: &View<'_>, knobs: Synthetic, report: &mut Report) {
         view.warning(
             report,
             "shared_prefix_ratio",
-            "nothing is shared without groups; expected num_prefix_groups of at least 1",
+            "found a ratio without groups, so nothing is shared; expected num_prefix_groups of at least 1",
         );
     }
     if knobs.num_prefix_groups > 0 && knobs.shared_prefix_ratio <= 0.0 {
         view.warning(
             report,
             "num_prefix_groups",
-            "groups share nothing without a ratio; expected shared_prefix_ratio above 0",
+            "found groups without a ratio, so nothing is shared; expected shared_prefix_ratio above 0",
         );
     }
     if knobs.inter_turn_delay_ms > 0.0 && knobs.turns_per_session == 1 {
         view.warning(
             report,
             "inter_turn_delay_ms",
-            "a session of one turn has no delay; expected turns_per_session above 1",
+            "found a delay in sessions of one turn, which have none; expected turns_per_session above 1",
         );
     }
-}
-
-fn goal(view: &View<'_>, report: &mut Report) -> Option<Goal> {
-    let target = match view.has("target") {
-        true => check::word(view, report, "target", &GOAL_TARGETS),
-        false => Some("throughput"),
-    };
-    let sla_view = view.mapping("sla");
-    let [ttft_ms, itl_ms, e2e_ms] =
-        ["ttft_ms", "itl_ms", "e2e_ms"].map(|key| check::positive(&sla_view, report, key));
-    let has = |key| sla_view.has(key);
-    if target.is_some_and(|target| target.starts_with("goodput"))
-        && !has("e2e_ms")
-        && !(has("ttft_ms") && has("itl_ms"))
-    {
-        let message = "a goodput target needs bounds; expected e2e_ms, or ttft_ms and itl_ms";
-        sla_view.error_here(report, message);
-    }
-    let pareto_objectives = objectives(view, target == Some("pareto"), report);
-    Some(Goal {
-        target: target?.to_owned(),
-        sla: Sla { ttft_ms, itl_ms, e2e_ms },
-        pareto_objectives,
-    })
-}
-
-fn objectives(view: &View<'_>, pareto: bool, report: &mut Report) -> Vec<String> {
-    const KEY: &str = "pareto_objectives";
-    let allowed: Vec<&str> = GOAL_TARGETS.into_iter().filter(|target| *target != "pareto").collect();
-    let Some(items) = view.list(KEY) else {
-        let defaults = ["throughput_per_gpu", "throughput_per_user"].map(str::to_owned).to_vec();
-        return if pareto { defaults } else { Vec::new() };
-    };
-    if !pareto {
-        view.error(report, KEY, "pareto_objectives go with goal.target: pareto only; expected none");
-    }
-    let mut seen = HashSet::new();
-    for (index, item) in items.iter().enumerate() {
-        let path = format!("{}[{index}]", view.at(KEY));
-        if !allowed.contains(&item.text()) {
-            report.error(path, item.place, not_one_of(item.text(), &allowed));
-        } else if !seen.insert(item.text()) {
-            report.error(path, item.place, format!("{} is named twice; expected distinct targets", shown(item.text())));
-        }
-    }
-    if items.len() < 2 {
-        view.error(report, KEY, format!("a front needs at least two objectives, found {}", items.len()));
-    }
-    items.iter().map(|item| item.text().to_owned()).collect()
 }
 
 /// Paths of the keys that the document states, two levels down and within `goal.sla`.

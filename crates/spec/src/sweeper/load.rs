@@ -93,7 +93,9 @@ impl KvCapacity {
     pub fn tokens(&self) -> u64 {
         let block = self.block_size.max(1);
         let usable = self.per_rank_tokens / block * block;
-        usable.saturating_mul(self.attention_dp).saturating_mul(self.replicas)
+        usable
+            .saturating_mul(self.attention_dp)
+            .saturating_mul(self.replicas)
     }
 }
 
@@ -106,7 +108,13 @@ impl KvRatio {
             KvRatio::Range(min, max) => {
                 let last = count - 1;
                 (0..count)
-                    .map(|at| if at == last { max } else { min + (max - min) * f64::from(at) / f64::from(last) })
+                    .map(|at| {
+                        if at == last {
+                            max
+                        } else {
+                            min + (max - min) * f64::from(at) / f64::from(last)
+                        }
+                    })
                     .collect()
             }
         }
@@ -121,7 +129,10 @@ impl Synthetic {
         if self.num_prefix_groups == 0 {
             return (blocks, 0);
         }
-        (blocks, ((blocks as f64 * self.shared_prefix_ratio).round() as u64).min(blocks))
+        (
+            blocks,
+            ((blocks as f64 * self.shared_prefix_ratio).round() as u64).min(blocks),
+        )
     }
 
     /// The load of a ratio. The product is truncated in binary64 as it is, so 0.29 of 100 is 28.
@@ -130,7 +141,10 @@ impl Synthetic {
         let average_tokens = self.isl.saturating_add(self.osl / 2);
         let full = capacity_tokens / average_tokens.max(1);
         if full == 0 {
-            return Err(LoadError::Infeasible { capacity_tokens, average_tokens });
+            return Err(LoadError::Infeasible {
+                capacity_tokens,
+                average_tokens,
+            });
         }
         Ok(KvLoad {
             kv_load_ratio: ratio,
@@ -156,7 +170,9 @@ impl Sweeper {
     /// The load of a single stated `kv_load_ratio`.
     pub fn kv_load(&self, capacity: Option<KvCapacity>) -> Result<Option<KvLoad>, LoadError> {
         match (&self.load, &self.synthetic) {
-            (Load::Kv(KvRatio::Fixed(ratio)), Some(synthetic)) => synthetic.kv_load(*ratio, capacity).map(Some),
+            (Load::Kv(KvRatio::Fixed(ratio)), Some(synthetic)) => {
+                synthetic.kv_load(*ratio, capacity).map(Some)
+            }
             (Load::Kv(KvRatio::Range(..)), _) => Err(LoadError::Range),
             _ => Ok(None),
         }

@@ -1,6 +1,7 @@
 //! Sweeper documents: synthetic or recorded traffic in one of four load shapes (`sweeper-traffic.md`).
 
 mod check;
+mod goal;
 mod load;
 mod print;
 

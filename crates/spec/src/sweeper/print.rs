@@ -9,7 +9,10 @@ use crate::replay::Origin;
 impl Sweeper {
     /// Every key with its effective value.
     pub fn settings(&self) -> Vec<Setting> {
-        let mut workload = self.synthetic.as_ref().map_or(Vec::new(), |synthetic| self.synthetic(synthetic));
+        let mut workload = self
+            .synthetic
+            .as_ref()
+            .map_or(Vec::new(), |synthetic| self.synthetic(synthetic));
         match &self.load {
             Load::Trace(trace) => workload.extend([
                 self.leaf("workload", "trace_path", trace.path.as_str()),
@@ -24,7 +27,10 @@ impl Sweeper {
                 workload.push(self.leaf("workload", "kv_load_ratio", Leaf::Numbers(vec![*min, *max])));
             }
         }
-        let mut settings = vec![Setting::group("workload", workload), Setting::group("goal", self.goal())];
+        let mut settings = vec![
+            Setting::group("workload", workload),
+            Setting::group("goal", self.goal()),
+        ];
         settings.extend(self.kept.iter().map(|(key, node)| Setting {
             key: key.clone(),
             content: Content::Leaf(Leaf::Kept(node.clone()), Origin::Stated),
@@ -46,10 +52,18 @@ impl Sweeper {
 
     fn goal(&self) -> Vec<Setting> {
         let goal = &self.goal;
-        let bounds = [("ttft_ms", goal.sla.ttft_ms), ("itl_ms", goal.sla.itl_ms), ("e2e_ms", goal.sla.e2e_ms)];
-        let sla = bounds.map(|(key, bound)| self.leaf("goal.sla", key, bound)).to_vec();
-        let mut settings =
-            vec![self.leaf("goal", "target", goal.target.as_str()), Setting::group("sla", sla)];
+        let bounds = [
+            ("ttft_ms", goal.sla.ttft_ms),
+            ("itl_ms", goal.sla.itl_ms),
+            ("e2e_ms", goal.sla.e2e_ms),
+        ];
+        let sla = bounds
+            .map(|(key, bound)| self.leaf("goal.sla", key, bound))
+            .to_vec();
+        let mut settings = vec![
+            self.leaf("goal", "target", goal.target.as_str()),
+            Setting::group("sla", sla),
+        ];
         if !goal.pareto_objectives.is_empty() {
             let objectives = Leaf::Texts(goal.pareto_objectives.clone());
             settings.push(self.leaf("goal", "pareto_objectives", objectives));

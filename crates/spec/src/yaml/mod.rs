@@ -4,11 +4,13 @@
 //! keep their text and whether it was quoted; [`scalar`] says what a plain one means under YAML 1.2. Nothing here knows
 //! which keys a document may have.
 
+mod place;
 mod read;
 pub(crate) mod scalar;
 mod write;
 
-pub(crate) use read::{join, locate, read};
+pub(crate) use place::locate;
+pub(crate) use read::{join, read};
 pub(crate) use write::{flow, json, json_number, quoted};
 
 use crate::problem::Place;
@@ -19,6 +21,8 @@ use scalar::Meaning;
 pub(crate) struct Node {
     pub(crate) place: Place,
     pub(crate) value: Value,
+    /// An explicit tag, but for `!!str`, which makes text. Refused wherever the value is read.
+    pub(crate) tag: Option<String>,
 }
 
 /// What a node holds.
@@ -48,7 +52,11 @@ pub(crate) struct Key {
 impl Node {
     /// A mapping without keys, to stand in for one that is absent.
     pub(crate) fn empty(place: Place) -> Node {
-        Node { place, value: Value::Mapping(Vec::new()) }
+        Node {
+            place,
+            value: Value::Mapping(Vec::new()),
+            tag: None,
+        }
     }
 
     pub(crate) fn entries(&self) -> &[(Key, Node)] {
@@ -92,21 +100,48 @@ impl Node {
         }
     }
 
-    /// The same node as part of a catalog entry that another document refers to.
-    pub(crate) fn into_entry(mut self) -> Node {
-        self.place.in_entry = true;
-        match &mut self.value {
-            Value::Scalar(_) => {}
-            Value::List(items) => {
-                *items = std::mem::take(items).into_iter().map(Node::into_entry).collect();
-            }
-            Value::Mapping(entries) => {
-                *entries = std::mem::take(entries)
-                    .into_iter()
-                    .map(|(key, value)| (key, value.into_entry()))
-                    .collect();
-            }
+    /// Number of values in it, itself included.
+    pub(crate) fn count(&self) -> usize {
+        1 + match &self.value {
+            Value::Scalar(_) => 0,
+            Value::List(items) => items.iter().map(Node::count).sum(),
+            Value::Mapping(entries) => entries.iter().map(|(_, value)| value.count()).sum(),
         }
-        self
+    }
+
+    /// The same node, all of it at one place: where an alias repeats it.
+    pub(crate) fn moved(self, place: Place) -> Node {
+        self.with_places(&|_| place)
+    }
+
+    /// The same node as part of a catalog entry that another document refers to.
+    pub(crate) fn into_entry(self) -> Node {
+        self.with_places(&|place| Place {
+            in_entry: true,
+            ..place
+        })
+    }
+
+    fn with_places(self, change: &impl Fn(Place) -> Place) -> Node {
+        let value = match self.value {
+            Value::Scalar(scalar) => Value::Scalar(scalar),
+            Value::List(items) => {
+                Value::List(items.into_iter().map(|item| item.with_places(change)).collect())
+            }
+            Value::Mapping(entries) => Value::Mapping(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| {
+                        let place = change(key.place);
+                        (Key { place, ..key }, value.with_places(change))
+                    })
+                    .collect(),
+            ),
+        };
+        Node {
+            place: change(self.place),
+            value,
+            tag: self.tag,
+        }
     }
 }

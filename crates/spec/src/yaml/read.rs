@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
+use super::place::{locate, lone_carriage_return};
 use super::{Key, Node, Scalar, Value};
 use crate::problem::{Place, Report};
 
@@ -20,11 +21,27 @@ pub(crate) fn read(text: &str, report: &mut Report) -> Option<Node> {
         report.error(
             "",
             Place::START,
-            format!("the document has {} bytes; at most {BYTES_MAX} are read", text.len()),
+            format!(
+                "the document has {} bytes; at most {BYTES_MAX} are read",
+                text.len()
+            ),
         );
         return None;
     }
-    let mut reader = Reader { text, report, anchors: HashMap::new(), open: Vec::new(), root: None, nodes: 0 };
+    // YAML takes it for a line end and editors do not; every line number after it would be wrong in one of them.
+    if let Some(at) = lone_carriage_return(text) {
+        let message = "a carriage return without a line feed; expected lines that end in \\n or \\r\\n";
+        report.error("", locate(text, at), message);
+        return None;
+    }
+    let mut reader = Reader {
+        text,
+        report,
+        anchors: HashMap::new(),
+        open: Vec::new(),
+        root: None,
+        nodes: 0,
+    };
     for next in Parser::new_from_str(text) {
         let step = match next {
             Ok((event, span)) => reader.take(event, &span),
@@ -39,7 +56,11 @@ pub(crate) fn read(text: &str, report: &mut Report) -> Option<Node> {
         }
     }
     if reader.root.is_none() {
-        reader.report.error("", Place::START, "the document is empty; expected a mapping of keys");
+        reader.report.error(
+            "",
+            Place::START,
+            "the document is empty; expected a mapping of keys",
+        );
     }
     reader.root
 }
@@ -62,47 +83,66 @@ struct Reader<'a> {
 struct Open {
     place: Place,
     anchor: usize,
+    tag: Option<String>,
     content: Content,
 }
 
 enum Content {
     List(Vec<Node>),
-    Mapping { entries: Vec<(Key, Node)>, seen: HashSet<String>, key: Option<Key> },
+    Mapping {
+        entries: Vec<(Key, Node)>,
+        seen: HashSet<String>,
+        key: Option<Key>,
+    },
 }
 
 impl Reader<'_> {
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), Fault> {
         let place = self.place(span);
         match event {
-            Event::DocumentStart(..) if self.root.is_some() => {
-                Err((place, "a second document begins here; a file holds one".to_owned()))
-            }
+            Event::DocumentStart(..) if self.root.is_some() => Err((
+                place,
+                "a second document begins here; a file holds one".to_owned(),
+            )),
             Event::Scalar(text, style, anchor, tag) => {
                 let tagged_text = tag.as_deref().is_some_and(is_text_tag);
-                if !tagged_text {
-                    refuse_tag(tag.as_deref(), place)?;
-                }
                 let plain = style == ScalarStyle::Plain && !tagged_text;
-                let value = Value::Scalar(Scalar { text: text.into_owned(), plain });
-                self.place_node(Node { place, value }, anchor)
+                let value = Value::Scalar(Scalar {
+                    text: text.into_owned(),
+                    plain,
+                });
+                let tag = tag.as_deref().filter(|_| !tagged_text).map(Tag::to_string);
+                self.place_node(Node { place, value, tag }, anchor)
             }
             Event::SequenceStart(_, anchor, tag) => {
-                refuse_tag(tag.as_deref(), place)?;
-                self.enter(Open { place, anchor, content: Content::List(Vec::new()) })
+                let content = Content::List(Vec::new());
+                self.enter(Open {
+                    place,
+                    anchor,
+                    tag: tag.as_deref().map(Tag::to_string),
+                    content,
+                })
             }
             Event::MappingStart(_, anchor, tag) => {
-                refuse_tag(tag.as_deref(), place)?;
-                let content =
-                    Content::Mapping { entries: Vec::new(), seen: HashSet::new(), key: None };
-                self.enter(Open { place, anchor, content })
+                let content = Content::Mapping {
+                    entries: Vec::new(),
+                    seen: HashSet::new(),
+                    key: None,
+                };
+                self.enter(Open {
+                    place,
+                    anchor,
+                    tag: tag.as_deref().map(Tag::to_string),
+                    content,
+                })
             }
             Event::SequenceEnd | Event::MappingEnd => self.leave(),
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 // The repetition stands where the alias does, so its problems point there.
                 Some(node) => {
                     let copy = node.clone();
-                    self.nodes += count(&copy);
-                    self.place_node(moved(copy, place), 0)
+                    self.nodes += copy.count();
+                    self.place_node(copy.moved(place), 0)
                 }
                 None => Err((place, "an alias inside the value it names".to_owned())),
             },
@@ -127,17 +167,33 @@ impl Reader<'_> {
             Content::List(items) => Value::List(items),
             Content::Mapping { entries, .. } => Value::Mapping(entries),
         };
-        self.place_node(Node { place: open.place, value }, open.anchor)
+        self.place_node(
+            Node {
+                place: open.place,
+                value,
+                tag: open.tag,
+            },
+            open.anchor,
+        )
     }
 
     fn awaits_key(&self) -> bool {
-        matches!(self.open.last(), Some(Open { content: Content::Mapping { key: None, .. }, .. }))
+        matches!(
+            self.open.last(),
+            Some(Open {
+                content: Content::Mapping { key: None, .. },
+                ..
+            })
+        )
     }
 
     fn place_node(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
-            return Err((node.place, format!("the document has more than {NODES_MAX} values")));
+            return Err((
+                node.place,
+                format!("the document has more than {NODES_MAX} values"),
+            ));
         }
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
@@ -149,7 +205,11 @@ impl Reader<'_> {
                 let Value::Scalar(scalar) = node.value else {
                     return Err((node.place, KEY_IS_A_WORD.to_owned()));
                 };
-                *slot = Some(Key { text: scalar.text, plain: scalar.plain, place: node.place });
+                *slot = Some(Key {
+                    text: scalar.text,
+                    plain: scalar.plain,
+                    place: node.place,
+                });
                 self.refuse_duplicate();
             }
             Some(Content::Mapping { entries, seen, key }) => {
@@ -164,12 +224,22 @@ impl Reader<'_> {
 
     /// Reports the key just read if its mapping has it already.
     fn refuse_duplicate(&mut self) {
-        let Some(Open { content: Content::Mapping { seen, key: Some(key), .. }, .. }) = self.open.last() else {
+        let Some(Open {
+            content: Content::Mapping {
+                seen, key: Some(key), ..
+            },
+            ..
+        }) = self.open.last()
+        else {
             return;
         };
         if seen.contains(&key.text) {
             let (path, place) = (join(&self.path(), &key.text), key.place);
-            self.report.error(path, place, "this key is stated twice in one mapping; keep one of the two");
+            self.report.error(
+                path,
+                place,
+                "this key is stated twice in one mapping; keep one of the two",
+            );
         }
     }
 
@@ -189,7 +259,11 @@ impl Reader<'_> {
 
     fn place(&self, span: &Span) -> Place {
         let mut place = self.at(&span.start);
-        place.end = span.end.byte_offset().unwrap_or(place.start).clamp(place.start, self.text.len());
+        place.end = span
+            .end
+            .byte_offset()
+            .unwrap_or(place.start)
+            .clamp(place.start, self.text.len());
         place
     }
 
@@ -199,63 +273,25 @@ impl Reader<'_> {
             return locate(self.text, start);
         }
         let (line, column) = (marker.line() as u32, marker.col() as u32 + 1);
-        Place { line, column, start, end: start, in_entry: false }
+        Place {
+            line,
+            column,
+            start,
+            end: start,
+            in_entry: false,
+        }
     }
-}
-
-/// The place of a byte offset. The end of the text counts as the end of its last line, so that every place is inside.
-pub(crate) fn locate(text: &str, offset: usize) -> Place {
-    let mut start = offset.min(text.trim_end_matches(['\n', '\r']).len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    let before = &text[..start];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let column = before[line_start..].trim_start_matches('\u{feff}').chars().count() + 1;
-    Place { line: line as u32, column: column as u32, start, end: start, in_entry: false }
 }
 
 /// `path.key`, or `key` alone at the root.
 pub(crate) fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
 }
 
 fn is_text_tag(tag: &Tag) -> bool {
     tag.is_yaml_core_schema_tag("str") || (tag.handle() == "!" && tag.suffix().is_empty())
-}
-
-fn refuse_tag(tag: Option<&Tag>, place: Place) -> Result<(), Fault> {
-    match tag {
-        None => Ok(()),
-        Some(tag) => Err((place, format!("the tag {tag} is not read; write the value without it"))),
-    }
-}
-
-fn count(node: &Node) -> usize {
-    1 + match &node.value {
-        Value::Scalar(_) => 0,
-        Value::List(items) => items.iter().map(count).sum(),
-        Value::Mapping(entries) => entries.iter().map(|(_, value)| count(value)).sum(),
-    }
-}
-
-fn moved(mut node: Node, place: Place) -> Node {
-    node.place = place;
-    match &mut node.value {
-        Value::Scalar(_) => {}
-        Value::List(items) => {
-            *items = std::mem::take(items).into_iter().map(|item| moved(item, place)).collect();
-        }
-        Value::Mapping(entries) => {
-            *entries = std::mem::take(entries)
-                .into_iter()
-                .map(|(mut key, value)| {
-                    key.place = place;
-                    (key, moved(value, place))
-                })
-                .collect();
-        }
-    }
-    node
 }

@@ -28,7 +28,11 @@ pub(crate) fn meaning(text: &str) -> Meaning {
         _ => (false, text),
     };
     if matches!(magnitude, ".inf" | ".Inf" | ".INF") {
-        return Meaning::Float(if negative { f64::NEG_INFINITY } else { f64::INFINITY });
+        return Meaning::Float(if negative {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        });
     }
     if let Some(value) = radix(text, "0x", 16).or_else(|| radix(text, "0o", 8)) {
         return Meaning::Integer(value);

@@ -19,8 +19,10 @@ pub(crate) fn json(node: &Node) -> serde_json::Value {
     match (&node.value, node.meaning()) {
         (Value::List(items), _) => items.iter().map(json).collect(),
         (Value::Mapping(entries), _) => {
-            let object: Map<_, _> =
-                entries.iter().map(|(key, value)| (key.text.clone(), json(value))).collect();
+            let object: Map<_, _> = entries
+                .iter()
+                .map(|(key, value)| (key.text.clone(), json(value)))
+                .collect();
             object.into()
         }
         (_, Some(Meaning::Null)) => serde_json::Value::Null,
@@ -37,7 +39,11 @@ pub(crate) fn json(node: &Node) -> serde_json::Value {
 pub(crate) fn flow(node: &Node) -> String {
     match &node.value {
         Value::Scalar(scalar) if scalar.plain && node.meaning() != Some(Meaning::Text) => {
-            if scalar.text.is_empty() { "null".to_owned() } else { scalar.text.clone() }
+            if scalar.text.is_empty() {
+                "null".to_owned()
+            } else {
+                scalar.text.clone()
+            }
         }
         Value::Scalar(scalar) => quoted(&scalar.text),
         Value::List(items) => {
@@ -45,8 +51,10 @@ pub(crate) fn flow(node: &Node) -> String {
             format!("[{}]", items.join(", "))
         }
         Value::Mapping(entries) => {
-            let entries: Vec<_> =
-                entries.iter().map(|(key, value)| format!("{}: {}", quoted(&key.text), flow(value))).collect();
+            let entries: Vec<_> = entries
+                .iter()
+                .map(|(key, value)| format!("{}: {}", quoted(&key.text), flow(value)))
+                .collect();
             format!("{{{}}}", entries.join(", "))
         }
     }

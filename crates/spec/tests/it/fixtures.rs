@@ -13,8 +13,18 @@ use crate::support::{bindings, data, paths, sweepers};
 fn every_binding_fixture_has_exactly_its_problems() {
     for case in bindings() {
         let problems = case.problems();
-        assert_eq!(paths(&problems, true), case.expected("problems"), "{}: {problems:#?}", case.name);
-        assert_eq!(paths(&problems, false), case.expected("warnings"), "{}: {problems:#?}", case.name);
+        assert_eq!(
+            paths(&problems, true),
+            case.expected("problems"),
+            "{}: {problems:#?}",
+            case.name
+        );
+        assert_eq!(
+            paths(&problems, false),
+            case.expected("warnings"),
+            "{}: {problems:#?}",
+            case.name
+        );
     }
 }
 
@@ -22,7 +32,12 @@ fn every_binding_fixture_has_exactly_its_problems() {
 fn every_sweeper_fixture_has_exactly_its_problems() {
     for case in sweepers().iter().filter(|case| case.stage() != "resolve") {
         let problems = case.problems();
-        assert_eq!(paths(&problems, true), case.expected("problems"), "{}: {problems:#?}", case.name);
+        assert_eq!(
+            paths(&problems, true),
+            case.expected("problems"),
+            "{}: {problems:#?}",
+            case.name
+        );
     }
 }
 
@@ -33,7 +48,10 @@ fn every_fixture_file_is_a_row_of_its_index() {
         let mut files = BTreeSet::new();
         for half in ["valid", "invalid"] {
             for item in fs::read_dir(data(folder).join(half)).unwrap() {
-                files.insert(format!("{folder}/{half}/{}", item.unwrap().file_name().to_str().unwrap()));
+                files.insert(format!(
+                    "{folder}/{half}/{}",
+                    item.unwrap().file_name().to_str().unwrap()
+                ));
             }
         }
         assert_eq!(rows, files);
@@ -68,9 +86,17 @@ fn the_catalog_walk_ends_as_its_cases_say() {
         // The number of arguments is the command line's business.
         let [root] = &args[..] else { continue };
         let walk = catalog::validate(&data("bindings").join(root.as_str().unwrap()));
-        assert_eq!(u64::from(walk.exit), row["exit"].as_u64().unwrap(), "{root}: {walk:?}");
+        assert_eq!(
+            u64::from(walk.exit),
+            row["exit"].as_u64().unwrap(),
+            "{root}: {walk:?}"
+        );
         for mention in row["stderr_mentions"].as_array().into_iter().flatten() {
-            assert!(walk.err.contains(mention.as_str().unwrap()), "{root}: {mention} in {}", walk.err);
+            assert!(
+                walk.err.contains(mention.as_str().unwrap()),
+                "{root}: {mention} in {}",
+                walk.err
+            );
         }
     }
 }
@@ -78,13 +104,17 @@ fn the_catalog_walk_ends_as_its_cases_say() {
 #[test]
 fn the_catalog_walk_prints_headings_names_and_totals() {
     let ok = catalog::validate(&data("bindings/catalog/ok"));
-    let out = "workloads\n  chatbot: ok\n  summarization: ok\n  workload-replay: ok\n3 of 3 artifact(s) valid\n";
+    let out =
+        "workloads\n  chatbot: ok\n  summarization: ok\n  workload-replay: ok\n3 of 3 artifact(s) valid\n";
     assert_eq!((ok.out.as_str(), ok.err.as_str()), (out, ""));
 
     let bad = catalog::validate(&data("bindings/catalog/bad"));
     assert!(bad.err.ends_with("2 of 2 artifact(s) failed\n"), "{}", bad.err);
     for line in bad.err.lines().filter(|line| !line.ends_with("failed")) {
-        assert!(line.starts_with("chatbot: error: ") || line.starts_with("broken-replay: error: "), "{line}");
+        assert!(
+            line.starts_with("chatbot: error: ") || line.starts_with("broken-replay: error: "),
+            "{line}"
+        );
     }
 }
 
@@ -94,7 +124,11 @@ fn a_catalog_of_other_namespaces_has_nothing_to_validate() {
     fs::create_dir(root.path().join("models")).unwrap();
     let walk = catalog::validate(root.path());
     assert_eq!(walk.exit, 2, "{walk:?}");
-    assert!(walk.err.contains("models") && walk.err.contains("workloads"), "{}", walk.err);
+    assert!(
+        walk.err.contains("models") && walk.err.contains("workloads"),
+        "{}",
+        walk.err
+    );
 }
 
 #[test]

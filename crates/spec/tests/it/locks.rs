@@ -23,24 +23,40 @@ fn read(line: &str) -> (Option<Replay>, Vec<spec::Problem>) {
 
 #[test]
 fn a_broken_lock_is_waivable_and_its_value_is_read() {
-    let cases: [(&str, fn(&Replay) -> bool); 10] = [
-        ("benchmark_duration_s: 5", |replay| replay.benchmark_duration_s == 5.0),
-        ("benchmark_duration_s: 0.25", |replay| replay.benchmark_duration_s == 0.25),
-        ("cache_bust: none", |replay| replay.cache_bust == "none"),
-        ("system_idle_gap_cap_s: 2.5", |replay| replay.system_idle_gap_cap_s == 2.5),
-        ("streaming: false", |replay| !replay.streaming),
-        ("ignore_eos: false", |replay| !replay.ignore_eos),
-        ("ignore_trace_delays: true", |replay| replay.ignore_trace_delays),
-        ("synthesis_max_isl: 8192", |replay| replay.synthesis_max_isl == Some(8192)),
-        ("inter_turn_delay_cap_s: 0", |replay| replay.inter_turn_delay_cap_s == Some(0.0)),
-        ("inter_turn_delay_cap_s: 1.5", |replay| replay.inter_turn_delay_cap_s == Some(1.5)),
+    let cases = [
+        ("benchmark_duration_s", "5"),
+        ("benchmark_duration_s", "0.25"),
+        ("cache_bust", "\"none\""),
+        ("system_idle_gap_cap_s", "2.5"),
+        ("streaming", "false"),
+        ("ignore_eos", "false"),
+        ("ignore_trace_delays", "true"),
+        ("synthesis_max_isl", "8192"),
+        ("inter_turn_delay_cap_s", "0"),
+        ("inter_turn_delay_cap_s", "1.5"),
     ];
-    for (line, holds) in cases {
-        let (replay, problems) = read(line);
-        assert!(!is_ok(&problems) && is_ok_but_for_locks(&problems), "{line}: {problems:#?}");
-        assert_eq!(problems.len(), 1, "{line}: {problems:#?}");
-        assert!(problems[0].waivable && problems[0].hint.as_deref().unwrap().contains("--override-locks"), "{line}");
-        assert!(holds(&replay.unwrap()), "{line}");
+    for (key, value) in cases {
+        let (document, problems) = spec::read(&minimal(&format!("{key}: {value}")), None);
+        assert!(
+            !is_ok(&problems) && is_ok_but_for_locks(&problems),
+            "{key}: {problems:#?}"
+        );
+        let [problem] = &problems[..] else {
+            panic!("{key}: {problems:#?}")
+        };
+        assert!(problem.waivable, "{problem}");
+        assert!(
+            problem.hint.as_deref().unwrap().contains("--override-locks"),
+            "{problem}"
+        );
+        let (effective, _) = spec::resolve(&document.unwrap(), None);
+        let json = effective.unwrap().to_json();
+        assert_eq!(
+            json["document"]["workload"]["replay"][key].to_string(),
+            value,
+            "{key}"
+        );
+        assert_eq!(json["origins"][format!("workload.replay.{key}")], "stated");
     }
 }
 
@@ -78,5 +94,11 @@ fn a_plain_mistake_is_never_waivable() {
 fn a_broken_lock_beside_a_mistake_gives_no_document() {
     let (replay, problems) = read("streaming: false\n    grace_period_s: -1");
     assert!(replay.is_none());
-    assert_eq!(problems.iter().map(|problem| problem.waivable).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(
+        problems
+            .iter()
+            .map(|problem| problem.waivable)
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
 }

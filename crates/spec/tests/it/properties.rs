@@ -1,11 +1,11 @@
 //! What holds for any input: no panic, places inside the text, stable order, and idempotent resolution.
 
 use proptest::prelude::*;
-use spec::problem::is_ok_but_for_locks;
+use spec::problem::{is_ok, is_ok_but_for_locks};
 use spec::schema::schema;
-use spec::{Kind, Problem, render};
+use spec::{Document, Kind, Problem, render};
 
-use crate::schema::conforms;
+use crate::schema::{as_json, conforms};
 use crate::support::{bindings, sweepers};
 
 fn kinds() -> impl Iterator<Item = Option<Kind>> {
@@ -15,26 +15,54 @@ fn kinds() -> impl Iterator<Item = Option<Kind>> {
 fn holds_for_any(bytes: &[u8]) {
     for kind in kinds() {
         let (document, problems) = spec::read_bytes(bytes, kind);
-        assert_eq!(document.is_some(), is_ok_but_for_locks(&problems), "{problems:#?}");
+        assert_eq!(
+            document.is_some(),
+            is_ok_but_for_locks(&problems),
+            "{problems:#?}"
+        );
         let text = String::from_utf8_lossy(bytes);
         inside(&text, &problems);
         let mut sorted = problems.clone();
         sorted.sort_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
         assert_eq!(problems, sorted);
         if std::str::from_utf8(bytes).is_ok() {
-            render::text(&problems, render::Source { file: "a", text: &text }, false);
+            render::text(
+                &problems,
+                render::Source {
+                    file: "a",
+                    text: &text,
+                },
+                false,
+            );
         }
         render::to_json([("a", &problems[..])]);
         if let Some(document) = document {
+            schema_accepts(&document, &text, is_ok(&problems));
             let (effective, _) = spec::resolve(&document, None);
             if let Some(effective) = effective {
                 let printed = effective.to_yaml();
                 let (again, problems) = spec::read(&printed, kind.or(Some(effective.kind())));
                 let again = again.unwrap_or_else(|| panic!("{printed}\n{problems:#?}"));
                 let (again, _) = spec::resolve(&again, None);
-                assert_eq!(effective.to_json()["document"], again.unwrap().to_json()["document"], "{printed}");
+                assert_eq!(
+                    effective.to_json()["document"],
+                    again.unwrap().to_json()["document"],
+                    "{printed}"
+                );
             }
         }
+    }
+}
+
+/// What validates, the schema accepts, if JSON has a form for it.
+fn schema_accepts(document: &Document, text: &str, valid: bool) {
+    let kind = match document {
+        Document::Scenario(_) => Kind::Scenario,
+        Document::Catalog(_) => Kind::Catalog,
+        Document::Sweeper(_) => Kind::Sweeper,
+    };
+    if let Some(json) = as_json(text).filter(|_| valid) {
+        assert_eq!(conforms(&schema(kind), &json), Ok(()), "{text}");
     }
 }
 
@@ -44,7 +72,10 @@ fn inside(text: &str, problems: &[Problem]) {
         let place = problem.place.expect("a document's problem has a place");
         assert!((1..=lines).contains(&place.line), "{problem}: {place:?}");
         let line = text.split('\n').nth(place.line as usize - 1).unwrap();
-        assert!((1..=line.chars().count() as u32 + 1).contains(&place.column), "{problem}: {place:?}");
+        assert!(
+            (1..=line.chars().count() as u32 + 1).contains(&place.column),
+            "{problem}: {place:?}"
+        );
         assert!(!problem.message.is_empty());
     }
 }
@@ -52,10 +83,54 @@ fn inside(text: &str, problems: &[Problem]) {
 /// Words that documents are made of, so that random documents get past the first stage.
 fn word() -> impl Strategy<Value = String> {
     let words = [
-        "workload", "shape", "trace", "replay", "header", "corpus", "concurrency", "prompt", "output", "tokens", "goal",
-        "isl", "osl", "kv_load_ratio", "thinking", "on", "true", "~", "0", "-1", "64", "1e3", ".inf", ".nan", "\"\"", "'x'",
-        "{}", "[]", "[0, 1]", "<<", "&a", "*a", "!!str", "acceptance", "rates", "goodput_slo_targets", "|", ">", "#", "---",
-        "sweep", "kind", "Scenario", "é", "\u{feff}", "\t", "_comment", "chatbot",
+        "workload",
+        "shape",
+        "trace",
+        "replay",
+        "header",
+        "corpus",
+        "concurrency",
+        "prompt",
+        "output",
+        "tokens",
+        "goal",
+        "isl",
+        "osl",
+        "kv_load_ratio",
+        "thinking",
+        "on",
+        "true",
+        "~",
+        "0",
+        "-1",
+        "64",
+        "1e3",
+        ".inf",
+        ".nan",
+        "\"\"",
+        "'x'",
+        "{}",
+        "[]",
+        "[0, 1]",
+        "<<",
+        "&a",
+        "*a",
+        "!!str",
+        "acceptance",
+        "rates",
+        "goodput_slo_targets",
+        "|",
+        ">",
+        "#",
+        "---",
+        "sweep",
+        "kind",
+        "Scenario",
+        "é",
+        "\u{feff}",
+        "\t",
+        "_comment",
+        "chatbot",
     ];
     prop_oneof![
         8 => proptest::sample::select(words.to_vec()).prop_map(str::to_owned),
@@ -64,7 +139,12 @@ fn word() -> impl Strategy<Value = String> {
 }
 
 fn almost_yaml() -> impl Strategy<Value = String> {
-    let line = (0usize..4, word(), prop_oneof![Just(": "), Just(":"), Just(" "), Just("- ")], word())
+    let line = (
+        0usize..4,
+        word(),
+        prop_oneof![Just(": "), Just(":"), Just(" "), Just("- ")],
+        word(),
+    )
         .prop_map(|(depth, key, between, value)| format!("{}{key}{between}{value}\n", "  ".repeat(depth)));
     proptest::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
 }
@@ -133,8 +213,11 @@ proptest! {
 fn ten_thousand_documents_are_validated_one_by_one() {
     // The budget is two seconds in release; here only that the work is bounded and each outcome is the same every time.
     let cases: Vec<_> = bindings().into_iter().chain(sweepers()).collect();
-    let first: Vec<usize> = cases.iter().map(|case| spec::read(&case.text, Some(case.kind)).1.len()).collect();
-    for round in 0..10_000 / cases.len() + 1 {
+    let first: Vec<usize> = cases
+        .iter()
+        .map(|case| spec::read(&case.text, Some(case.kind)).1.len())
+        .collect();
+    for round in 0..=10_000 / cases.len() {
         for (case, expected) in cases.iter().zip(&first) {
             let found = spec::read(&case.text, Some(case.kind)).1.len();
             assert_eq!(found, *expected, "{} in round {round}", case.name);

@@ -1,26 +1,26 @@
 //! The documents and corpora that come with the program: each is read by a test, and each file it names is there.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use spec::catalog::{self, Catalog, Traffic};
 use spec::loaders::LOADERS;
 use spec::sweeper::Load;
 use spec::{Document, Effective};
 
-use crate::support::text;
+use crate::support::{sha256, text};
 
-fn digest(path: &std::path::Path) -> String {
-    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+fn digest(path: &Path) -> String {
+    sha256(&testkit::bytes(path))
 }
 
 #[test]
 fn every_scenario_resolves_without_a_problem() {
     let root = testkit::checkout().join("scenarios");
     let catalog = Catalog::new(&root);
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for item in fs::read_dir(&root).unwrap() {
         let path = item.unwrap().path();
         if path.extension().is_none_or(|ending| ending != "yaml") {
@@ -54,7 +54,15 @@ fn every_scenario_resolves_without_a_problem() {
         });
     }
     // "trace" is both the arm and the Sweeper's shape.
-    let arms = ["concurrency", "kv_load", "reference", "replay", "request_rate", "shape", "trace"];
+    let arms = [
+        "concurrency",
+        "kv_load",
+        "reference",
+        "replay",
+        "request_rate",
+        "shape",
+        "trace",
+    ];
     assert!(seen.iter().copied().eq(arms), "{seen:?}");
 }
 
@@ -62,7 +70,13 @@ fn every_scenario_resolves_without_a_problem() {
 fn the_catalog_that_comes_with_the_program_validates() {
     let walk = catalog::validate(&testkit::checkout().join("scenarios"));
     assert_eq!((walk.exit, walk.err.as_str()), (0, ""), "{walk:?}");
-    for name in ["chatbot", "contentgen", "multidoc", "summarization", "workload-replay"] {
+    for name in [
+        "chatbot",
+        "contentgen",
+        "multidoc",
+        "summarization",
+        "workload-replay",
+    ] {
         assert!(walk.out.contains(&format!("  {name}: ok\n")), "{}", walk.out);
     }
 }
@@ -74,10 +88,19 @@ fn the_pins_name_the_loaders_and_their_repositories() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| (row["loader"].as_str().unwrap(), row["huggingface"].as_str().unwrap(), row["rolling"].as_bool().unwrap()))
+        .map(|row| {
+            (
+                row["loader"].as_str().unwrap(),
+                row["huggingface"].as_str().unwrap(),
+                row["rolling"].as_bool().unwrap(),
+            )
+        })
         .collect();
     rows.sort_unstable();
-    let loaders: Vec<_> = LOADERS.iter().map(|loader| (loader.name, loader.repository, loader.rolling)).collect();
+    let loaders: Vec<_> = LOADERS
+        .iter()
+        .map(|loader| (loader.name, loader.repository, loader.rolling))
+        .collect();
     assert_eq!(rows, loaders);
 }
 
@@ -86,8 +109,20 @@ fn the_replay_entry_states_the_pinned_digest() {
     let pins: Value = testkit::json(&testkit::checkout().join("corpora/pins.json"));
     let path = testkit::checkout().join("scenarios/replay.yaml");
     let (document, _) = spec::read(&text(&path), None);
-    let Some(Document::Scenario(scenario)) = document else { panic!("{document:?}") };
-    let Some(spec::Workload::Replay(replay)) = scenario.workload else { panic!("no replay") };
-    let row = pins.as_array().unwrap().iter().find(|row| row["loader"] == replay.corpus.loader.as_str()).unwrap();
-    assert_eq!((&row["sha256"], &row["revision"]), (&replay.corpus.sha256.into(), &replay.corpus.revision.into()));
+    let Some(Document::Scenario(scenario)) = document else {
+        panic!("{document:?}")
+    };
+    let Some(spec::Workload::Replay(replay)) = scenario.workload else {
+        panic!("no replay")
+    };
+    let row = pins
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["loader"] == replay.corpus.loader.as_str())
+        .unwrap();
+    assert_eq!(
+        (&row["sha256"], &row["revision"]),
+        (&replay.corpus.sha256.into(), &replay.corpus.revision.into())
+    );
 }

@@ -4,11 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use spec::catalog::{self, Catalog};
-use spec::{Document, Kind, Problem};
+use sha2::{Digest, Sha256};
+use spec::catalog::Catalog;
+use spec::{Kind, Problem};
 
 pub(crate) fn data(relative: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(relative)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(relative)
 }
 
 pub(crate) fn text(path: &Path) -> String {
@@ -27,7 +30,10 @@ pub(crate) struct Case {
 impl Case {
     pub(crate) fn expected(&self, key: &str) -> Vec<String> {
         let paths = self.row[key].as_array().cloned().unwrap_or_default();
-        let mut paths: Vec<String> = paths.iter().map(|path| path.as_str().unwrap().to_owned()).collect();
+        let mut paths: Vec<String> = paths
+            .iter()
+            .map(|path| path.as_str().unwrap().to_owned())
+            .collect();
         paths.sort();
         paths
     }
@@ -36,21 +42,23 @@ impl Case {
         self.row["stage"].as_str().unwrap_or("ok")
     }
 
-    /// Reads the case and, where it names a catalog, resolves it.
+    /// Reads the case and, where it names a catalog, follows its references.
     pub(crate) fn problems(&self) -> Vec<Problem> {
-        let (document, mut problems) = spec::read(&self.text, Some(self.kind));
-        if let (Some(Document::Scenario(scenario)), Some(catalog)) = (document, &self.catalog) {
-            problems.extend(catalog::resolve(&scenario, Some(catalog)).1);
-        }
-        problems
+        spec::validate(self.text.as_bytes(), Some(self.kind), self.catalog.as_ref()).1
     }
 }
 
 pub(crate) fn bindings() -> Vec<Case> {
     let index: Value = testkit::json(&data("bindings/index.json"));
     let cases = index["cases"].as_array().unwrap().iter().map(|row| {
-        let kind = if row["kind"] == "catalog_workload" { Kind::Catalog } else { Kind::Scenario };
-        let catalog = row["catalog"].as_str().map(|root| Catalog::new(data("bindings").join(root)));
+        let kind = if row["kind"] == "catalog_workload" {
+            Kind::Catalog
+        } else {
+            Kind::Scenario
+        };
+        let catalog = row["catalog"]
+            .as_str()
+            .map(|root| Catalog::new(data("bindings").join(root)));
         case("bindings", row, kind, catalog)
     });
     cases.collect()
@@ -68,7 +76,13 @@ pub(crate) fn sweepers() -> Vec<Case> {
 fn case(folder: &str, row: &Value, kind: Kind, catalog: Option<Catalog>) -> Case {
     let file = row["file"].as_str().unwrap();
     let name = format!("{folder}/{file}");
-    Case { text: text(&data(&name)), name, kind, row: row.clone(), catalog }
+    Case {
+        text: text(&data(&name)),
+        name,
+        kind,
+        row: row.clone(),
+        catalog,
+    }
 }
 
 /// Paths of the problems of one severity, sorted, repetitions kept.
@@ -80,4 +94,12 @@ pub(crate) fn paths(problems: &[Problem], errors: bool) -> Vec<String> {
         .collect();
     paths.sort();
     paths
+}
+
+/// SHA-256 of bytes, lowercase hex.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest
+        .iter()
+        .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
 }

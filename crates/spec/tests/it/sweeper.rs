@@ -8,7 +8,11 @@ use crate::support::{paths, sweepers};
 
 fn read(text: &str) -> Sweeper {
     match spec::read(text, Some(Kind::Sweeper)) {
-        (Some(Document::Sweeper(sweeper)), problems) if problems.iter().all(|problem| !problem.is_error()) => sweeper,
+        (Some(Document::Sweeper(sweeper)), problems)
+            if problems.iter().all(|problem| !problem.is_error()) =>
+        {
+            *sweeper
+        }
         (_, problems) => panic!("{problems:#?}"),
     }
 }
@@ -25,21 +29,34 @@ fn capacity(row: &Value) -> Option<KvCapacity> {
 
 #[test]
 fn every_valid_fixture_resolves_to_its_load() {
-    for case in sweepers().iter().filter(|case| case.row.get("resolved").is_some()) {
+    for case in sweepers()
+        .iter()
+        .filter(|case| case.row.get("resolved").is_some())
+    {
         let (name, expected) = (&case.name, &case.row["resolved"]);
         let sweeper = read(&case.text);
         assert_eq!(sweeper.shape(), expected["shape"], "{name}");
         if let Some(range) = expected.get("range") {
             let range = (range[0].as_f64().unwrap(), range[1].as_f64().unwrap());
             assert_eq!(sweeper.load, Load::Kv(KvRatio::Range(range.0, range.1)), "{name}");
-            assert_eq!(sweeper.kv_load(capacity(&case.row)), Err(LoadError::Range), "{name}");
+            assert_eq!(
+                sweeper.kv_load(capacity(&case.row)),
+                Err(LoadError::Range),
+                "{name}"
+            );
             continue;
         }
         let kv = sweeper.kv_load(capacity(&case.row)).unwrap();
         if let Some(kv) = kv {
             assert_eq!(kv.capacity_tokens, expected["role_capacity_tokens"], "{name}");
-            assert_eq!(kv.average_tokens_per_request, expected["average_tokens_per_request"], "{name}");
-            assert_eq!(kv.capacity_concurrency, expected["capacity_concurrency"], "{name}");
+            assert_eq!(
+                kv.average_tokens_per_request, expected["average_tokens_per_request"],
+                "{name}"
+            );
+            assert_eq!(
+                kv.capacity_concurrency, expected["capacity_concurrency"],
+                "{name}"
+            );
         }
         let derived = kv.map(|kv| kv.concurrency);
         let cap = match expected["cap"].as_u64() {
@@ -47,16 +64,38 @@ fn every_valid_fixture_resolves_to_its_load() {
             Some(cap) => Cap::Closed(cap),
         };
         assert_eq!(sweeper.effective_in_flight_cap(derived).unwrap(), cap, "{name}");
-        assert_eq!(expected["loop"], if cap == Cap::Open { "open" } else { "closed" }, "{name}");
+        assert_eq!(
+            expected["loop"],
+            if cap == Cap::Open { "open" } else { "closed" },
+            "{name}"
+        );
         let requests = sweeper.resolved_request_count(derived);
-        assert_eq!(requests.as_ref().ok().copied(), expected["requests"].as_u64(), "{name}");
-        assert_eq!(sweeper.arrival_interval_ms(), expected["arrival_interval_ms"].as_f64(), "{name}");
+        assert_eq!(
+            requests.as_ref().ok().copied(),
+            expected["requests"].as_u64(),
+            "{name}"
+        );
+        assert_eq!(
+            sweeper.arrival_interval_ms(),
+            expected["arrival_interval_ms"].as_f64(),
+            "{name}"
+        );
         if let Some(synthetic) = sweeper.synthetic {
             let sent = requests.unwrap() * synthetic.turns_per_session;
             assert_eq!(sent, expected["requests_sent"].as_u64().unwrap_or(sent), "{name}");
             let (blocks, shared) = synthetic.blocks(64);
-            assert_eq!(blocks, expected["blocks_per_prompt_at_block_size_64"].as_u64().unwrap_or(blocks), "{name}");
-            assert_eq!(shared, expected["shared_blocks"].as_u64().unwrap_or(shared), "{name}");
+            assert_eq!(
+                blocks,
+                expected["blocks_per_prompt_at_block_size_64"]
+                    .as_u64()
+                    .unwrap_or(blocks),
+                "{name}"
+            );
+            assert_eq!(
+                shared,
+                expected["shared_blocks"].as_u64().unwrap_or(shared),
+                "{name}"
+            );
         }
     }
 }
@@ -67,7 +106,12 @@ fn a_load_that_a_server_cannot_hold_is_a_problem_at_the_ratio() {
         let sweeper = read(&case.text);
         let error = sweeper.kv_load(capacity(&case.row)).unwrap_err();
         let problem = sweeper.problem(&error);
-        assert_eq!([problem.path.clone()], case.expected("problems")[..], "{}", case.name);
+        assert_eq!(
+            vec![problem.path.clone()],
+            case.expected("problems"),
+            "{}",
+            case.name
+        );
         assert_eq!(problem.place.unwrap().line, 5, "{}: {problem}", case.name);
     }
 }
@@ -84,11 +128,21 @@ fn the_derived_cap_truncates_and_is_at_least_one() {
         (100, 7, 1_030, 10, 1, 1, 1.0, 103, 10, 10),
     ];
     for (isl, osl, per_rank_tokens, block_size, attention_dp, replicas, ratio, average, full, cap) in rows {
-        let text = format!("workload: {{isl: {isl}, osl: {osl}, num_request_ratio: 1, kv_load_ratio: {ratio}}}");
-        let capacity = KvCapacity { per_rank_tokens, block_size, attention_dp, replicas };
+        let text =
+            format!("workload: {{isl: {isl}, osl: {osl}, num_request_ratio: 1, kv_load_ratio: {ratio}}}");
+        let capacity = KvCapacity {
+            per_rank_tokens,
+            block_size,
+            attention_dp,
+            replicas,
+        };
         let load = read(&text).kv_load(Some(capacity)).unwrap().unwrap();
         assert_eq!(
-            (load.average_tokens_per_request, load.capacity_concurrency, load.concurrency),
+            (
+                load.average_tokens_per_request,
+                load.capacity_concurrency,
+                load.concurrency
+            ),
             (average, full, cap),
             "{text}"
         );
@@ -116,20 +170,76 @@ fn points_of_a_range_include_both_ends() {
 fn rules_beyond_the_fixtures() {
     const LENGTHS: &str = "isl: 10, osl: 10, num_request_ratio: 1";
     let cases: [(String, &[&str], &[&str]); 24] = [
-        (format!("workload: {{{LENGTHS}, concurrency: 1.0}}"), &["workload.concurrency"], &[]),
-        (format!("workload: {{{LENGTHS}, request_rate: \"5\"}}"), &["workload.request_rate"], &[]),
-        (format!("workload: {{{LENGTHS}, request_rate: .nan}}"), &["workload.request_rate"], &[]),
-        (format!("workload: {{{LENGTHS}, concurrency: null, request_rate: 2}}"), &[], &[]),
-        (format!("workload: {{{LENGTHS}, kv_load_ratio: [0, 0.5, 1]}}\ngoal: {{target: pareto}}"), &["workload.kv_load_ratio"], &[]),
-        (format!("workload: {{{LENGTHS}, kv_load_ratio: [0, .inf]}}\ngoal: {{target: pareto}}"), &["workload.kv_load_ratio"], &[]),
-        (format!("workload: {{{LENGTHS}, kv_load_ratio: [0, x]}}\ngoal: {{target: pareto}}"), &["workload.kv_load_ratio[1]"], &[]),
-        (format!("workload: {{{LENGTHS}, kv_load_ratio: 2.5}}\ngoal: {{target: pareto}}"), &[], &[]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1, shared_prefix_ratio: 0.5}}"), &[], &["workload.shared_prefix_ratio"]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1, num_prefix_groups: 2}}"), &[], &["workload.num_prefix_groups"]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1, inter_turn_delay_ms: 5}}"), &[], &["workload.inter_turn_delay_ms"]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1, trace_format: mooncake}}"), &[], &["workload.trace_format"]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1, arrival_speedup_ratio: 2}}"), &[], &["workload.arrival_speedup_ratio"]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1, arrival_speedup_ratio: 1}}"), &[], &[]),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1.0}}"),
+            &["workload.concurrency"],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, request_rate: \"5\"}}"),
+            &["workload.request_rate"],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, request_rate: .nan}}"),
+            &["workload.request_rate"],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: null, request_rate: 2}}"),
+            &[],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, kv_load_ratio: [0, 0.5, 1]}}\ngoal: {{target: pareto}}"),
+            &["workload.kv_load_ratio"],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, kv_load_ratio: [0, .inf]}}\ngoal: {{target: pareto}}"),
+            &["workload.kv_load_ratio"],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, kv_load_ratio: [0, x]}}\ngoal: {{target: pareto}}"),
+            &["workload.kv_load_ratio[1]"],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, kv_load_ratio: 2.5}}\ngoal: {{target: pareto}}"),
+            &[],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1, shared_prefix_ratio: 0.5}}"),
+            &[],
+            &["workload.shared_prefix_ratio"],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1, num_prefix_groups: 2}}"),
+            &[],
+            &["workload.num_prefix_groups"],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1, inter_turn_delay_ms: 5}}"),
+            &[],
+            &["workload.inter_turn_delay_ms"],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1, trace_format: mooncake}}"),
+            &[],
+            &["workload.trace_format"],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1, arrival_speedup_ratio: 2}}"),
+            &[],
+            &["workload.arrival_speedup_ratio"],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1, arrival_speedup_ratio: 1}}"),
+            &[],
+            &[],
+        ),
         (
             "workload: {trace_path: t, turns_per_session: 0, num_prefix_groups: 1}".to_owned(),
             &["workload.turns_per_session"],
@@ -140,23 +250,54 @@ fn rules_beyond_the_fixtures() {
             &[],
             &["workload.arrival_speedup_ratio"],
         ),
-        ("workload: {trace_path: t, trace_format: weka}".to_owned(), &["workload.trace_format"], &[]),
-        ("workload: {trace_path: \"\"}".to_owned(), &["workload.trace_path"], &[]),
+        (
+            "workload: {trace_path: t, trace_format: weka}".to_owned(),
+            &["workload.trace_format"],
+            &[],
+        ),
+        (
+            "workload: {trace_path: \"\"}".to_owned(),
+            &["workload.trace_path"],
+            &[],
+        ),
         (
             "goal: {target: throughput}".to_owned(),
-            &["workload", "workload.isl", "workload.num_request_ratio", "workload.osl"],
-            &[],
-        ),
-        (format!("workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{target: goodput}}"), &["goal.sla"], &[]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{target: goodput, sla: {{ttft_ms: 1, itl_ms: 2}}}}"), &[], &[]),
-        (format!("workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{target: fast, sla: {{e2e_ms: 0}}}}"), &["goal.sla.e2e_ms", "goal.target"], &[]),
-        (
-            format!("workload: {{{LENGTHS}}}\ngoal: {{target: pareto, pareto_objectives: [throughput, throughput]}}"),
-            &["goal.pareto_objectives[1]"],
+            &[
+                "workload",
+                "workload.isl",
+                "workload.num_request_ratio",
+                "workload.osl",
+            ],
             &[],
         ),
         (
-            format!("workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{pareto_objectives: [goodput, pareto]}}\nsearch_space: 1\nsweep: []\nadapters: {{}}\nother: 1"),
+            format!("workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{target: goodput}}"),
+            &["goal.sla"],
+            &[],
+        ),
+        (
+            format!(
+                "workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{target: goodput, sla: {{ttft_ms: 1, itl_ms: 2}}}}"
+            ),
+            &[],
+            &[],
+        ),
+        (
+            format!("workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{target: fast, sla: {{e2e_ms: 0}}}}"),
+            &["goal.sla.e2e_ms", "goal.target"],
+            &[],
+        ),
+        (
+            format!(
+                "workload: {{{LENGTHS}}}\ngoal: {{target: pareto, pareto_objectives: [throughput, throughput]}}"
+            ),
+            &["goal.pareto_objectives"],
+            &[],
+        ),
+        (
+            format!(
+                "workload: {{{LENGTHS}, concurrency: 1}}\ngoal: {{pareto_objectives: [goodput, pareto]}}\nsearch_space: 1\nsweep: []\nadapters: {{}}\nother: 1"
+            ),
             &["other"],
             &[],
         ),
