@@ -19,12 +19,7 @@ struct Read {
 
 fn read(path: &Path, kind: Option<Kind>, catalog: Option<&Catalog>) -> anyhow::Result<Read> {
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let (document, mut problems) = spec::read_bytes(&bytes, kind);
-    if let (Some(Document::Scenario(scenario)), Some(_), true) =
-        (&document, catalog, spec::problem::is_ok(&problems))
-    {
-        problems.extend(spec::catalog::resolve(scenario, catalog).1);
-    }
+    let (document, problems) = spec::validate(&bytes, kind, catalog);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Read {
         name: path.display().to_string(),
