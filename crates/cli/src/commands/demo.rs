@@ -12,7 +12,7 @@ use std::path::Path;
 /// Made by `corpus::synth`; small enough to be part of the program.
 const CORPUS: &[u8] = include_bytes!("../../../../corpora/demo.jsonl");
 const CORPUS_FILE: &str = "demo.jsonl";
-const SCENARIO: &str = include_str!("../../../../scenarios/demo.yaml");
+const SCENARIO: &str = include_str!("demo.yaml");
 const SCENARIO_FILE: &str = "demo.yaml";
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
