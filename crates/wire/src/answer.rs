@@ -81,9 +81,11 @@ impl AnswerBody {
         self.bytes
     }
 
-    /// The body is over, or not to be read further: an event without its blank line and a reply are parsed now.
+    /// The body is over, or not to be read further: of a whole body, an event without its blank line or a reply
+    /// is parsed now.
     pub fn finish(mut self, end: BodyEnd) -> Answer {
-        if let Some(arrival) = self.last {
+        // What a cut left of an event or a reply is no event and no reply.
+        if let (Some(arrival), BodyEnd::Whole) = (self.last, end) {
             match &mut self.form {
                 Form::Stream(splitter) => splitter.finish(|event| {
                     self.events += 1;
@@ -92,10 +94,8 @@ impl AnswerBody {
                         Err(fault) => self.fold.fault(fault),
                     }
                 }),
-                Form::Reply(reply) if end == BodyEnd::Whole => {
-                    self.fold.reply(&String::from_utf8_lossy(reply), arrival);
-                }
-                Form::Reply(_) | Form::Unknown | Form::TooLong => {}
+                Form::Reply(reply) => self.fold.reply(&String::from_utf8_lossy(reply), arrival),
+                Form::Unknown | Form::TooLong => {}
             }
         }
         let no_answer = self.why_no_answer(end);

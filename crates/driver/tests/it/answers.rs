@@ -146,7 +146,7 @@ async fn streams_that_are_cut() {
             ])],
         ),
         ("1.0", vec![write(&["HTTP/1.0 200 OK\r\n\r\n", &events])]),
-        ("later", vec![write(&[CHUNKED, &chunk(&events)]), Step::Wait(60)]),
+        ("later", vec![write(&[CHUNKED, &chunk(&events)]), Step::Wait(150)]),
     ] {
         let record = check(name, &steps, &truncated).await;
         let stamps = record.stamps;

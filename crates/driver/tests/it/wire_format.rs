@@ -1,5 +1,6 @@
 //! What goes over the wire: headers in aiperf's order, the body byte for byte.
 
+use driver::body::GATHER_BYTES;
 use driver::cancel::Cancellation;
 use driver::key::BearerKey;
 use hyper::header::{HeaderName, HeaderValue};
@@ -78,7 +79,15 @@ fn a_key_cannot_be_printed() {
 
 #[tokio::test]
 async fn bodies_of_many_slices() {
-    for length in [0, 1, 600, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, 1 << 20] {
+    for length in [
+        0,
+        1,
+        600,
+        GATHER_BYTES - 1,
+        GATHER_BYTES,
+        GATHER_BYTES + 1,
+        1 << 20,
+    ] {
         let body = Slices::new(length);
         let whole = body.whole();
         let server = one_answer();

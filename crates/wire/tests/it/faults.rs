@@ -265,6 +265,9 @@ fn cases_16_17_18_how_a_stream_ends() {
     assert_eq!(finish(three(), STOP, BodyEnd::Whole), Verdict::Ok);
     assert_eq!(finish(three(), DONE, BodyEnd::Whole), Verdict::Ok);
     assert_eq!(finish(three(), DONE, BodyEnd::Cut), Verdict::Ok);
+    // Half an event is none, and no malformed one either.
+    let half = play(&[(10, token()), (20, token()[..30].into())], BodyEnd::Cut);
+    assert_eq!(half.malformed_events, 0);
     // Unterminated, but there.
     assert_eq!(finish(three(), "data: [DONE]", BodyEnd::Whole), Verdict::Ok);
     for end in [BodyEnd::Whole, BodyEnd::Cut] {
