@@ -7,7 +7,7 @@
 use crate::chat::{Carries, Chunk};
 use crate::error::AnswerError;
 use crate::sse::{Event, EventFault};
-use crate::usage::{Usage, UsageObject};
+use crate::usage::Usage;
 
 /// Most content chunks that one answer may have. Sixteen bytes are kept for each.
 pub const CONTENT_CHUNKS_MAX: usize = 8_000_000;
@@ -182,8 +182,7 @@ impl Fold {
             self.fail(error, arrival.at_ns);
             return;
         }
-        let reports = [&chunk.usage, &chunk.usage_metadata];
-        for usage in reports.into_iter().flatten().map(UsageObject::counts) {
+        for usage in [chunk.usage, chunk.usage_metadata].into_iter().flatten() {
             if !usage.is_empty() {
                 self.usage = usage;
             }
