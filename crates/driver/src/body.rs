@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::stamped::Marks;
 
 /// Slices are gathered until there is this much; a larger slice goes as it is.
-pub const GATHER_BYTES: usize = 64 << 10;
+pub const GATHER_BYTES: usize = 32 << 10;
 
 /// Where a request body comes from.
 pub trait BodySource: Send + 'static {

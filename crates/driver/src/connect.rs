@@ -25,6 +25,10 @@ pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// Unanswered questions after which the connection is given up. More than aiperf's one: a lost packet is no dead server.
 pub const KEEPALIVE_PROBES: u32 = 3;
 
+/// Most bytes that the HTTP library holds of a request or an answer, so that many long prompts on their way at once do
+/// not add up.
+pub const HTTP_BUFFER_BYTES_MAX: usize = 128 << 10;
+
 /// No connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -116,6 +120,7 @@ impl Connector {
         marks.reset();
         let (sender, driver) = hyper::client::conn::http1::Builder::new()
             .title_case_headers(true)
+            .max_buf_size(HTTP_BUFFER_BYTES_MAX)
             .handshake(TokioIo::new(transport))
             .await
             .map_err(|source| ConnectError::Http {

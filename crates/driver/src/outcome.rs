@@ -21,6 +21,13 @@ pub(crate) enum Stop {
     TimedOut(Duration),
 }
 
+impl Stop {
+    /// Called off or out of time while only the connection was being tidied up: the answer was there.
+    fn unless_over(self, is_over: bool) -> Self {
+        if is_over { Self::End(End::Whole) } else { self }
+    }
+}
+
 /// Outcome with what stands beside it.
 #[derive(Debug, PartialEq, Eq)]
 struct Fate {
@@ -43,12 +50,7 @@ pub(crate) fn settle(record: &mut RequestRecord, received: Received, stop: Stop,
     record.parse_lag_max_ns = received.parse_lag_max_ns;
     record.response_bytes = received.answer.bytes() + received.refusal.len() as u64;
 
-    // Called off or out of time while only the connection was being tidied up: the answer was there.
-    let stop = if received.is_over {
-        Stop::End(End::Whole)
-    } else {
-        stop
-    };
+    let stop = stop.unless_over(received.is_over);
     let body_end = match stop {
         Stop::End(End::Whole) => BodyEnd::Whole,
         _ => BodyEnd::Cut,
@@ -155,5 +157,90 @@ fn refusal(received: &Received) -> Option<String> {
     match &received.location {
         Some(location) => Some(format!("redirected to {location}, which is not followed: {text}")),
         None => Some(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "no";
+
+    fn check(
+        stop: Stop,
+        refused: Option<&str>,
+        verdict: &Verdict,
+        outcome: Outcome,
+        kind: Option<FailureKind>,
+    ) {
+        let shown = format!("{stop:?} {refused:?} {verdict:?}");
+        let fate = fate(stop, refused.map(str::to_owned), verdict);
+        assert_eq!((fate.outcome, fate.failure_kind), (outcome, kind), "{shown}");
+        assert_eq!(
+            fate.cancel_cause.is_some(),
+            outcome == Outcome::Cancelled,
+            "{shown}"
+        );
+        assert_eq!(
+            fate.error.is_some(),
+            matches!(outcome, Outcome::Failed | Outcome::Overflow),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_decides() {
+        let whole = || Stop::End(End::Whole);
+        let broken = || Stop::End(End::Failed(FailureKind::BrokenStream, TEXT.into()));
+        let late = || Stop::TimedOut(Duration::from_secs(1));
+        let off = || Stop::Cancelled(CancelCause::Grace);
+        let ok = Verdict::Ok;
+        let overflow = Verdict::Overflow(TEXT.into());
+        let cut = Verdict::Failed(AnswerFault::Truncated, TEXT.into());
+        let too_long = "{\"error\":{\"message\":\"maximum context\"}}";
+        check(whole(), None, &ok, Outcome::Ok, None);
+        check(whole(), None, &overflow, Outcome::Overflow, None);
+        check(
+            Stop::End(End::Cut),
+            None,
+            &cut,
+            Outcome::Failed,
+            Some(FailureKind::Truncated),
+        );
+        check(Stop::End(End::Cut), None, &ok, Outcome::Ok, None);
+        // A finish reason came, and then the connection broke.
+        check(
+            broken(),
+            None,
+            &ok,
+            Outcome::Failed,
+            Some(FailureKind::BrokenStream),
+        );
+        check(
+            whole(),
+            Some(TEXT),
+            &cut,
+            Outcome::Failed,
+            Some(FailureKind::Refused),
+        );
+        check(
+            broken(),
+            Some(TEXT),
+            &cut,
+            Outcome::Failed,
+            Some(FailureKind::Refused),
+        );
+        check(whole(), Some(too_long), &cut, Outcome::Overflow, None);
+        check(late(), None, &ok, Outcome::Failed, Some(FailureKind::TimedOut));
+        check(off(), None, &ok, Outcome::Cancelled, None);
+        check(off().unless_over(true), None, &ok, Outcome::Ok, None);
+        check(
+            late().unless_over(false),
+            None,
+            &ok,
+            Outcome::Failed,
+            Some(FailureKind::TimedOut),
+        );
+        check(off(), Some(TEXT), &cut, Outcome::Cancelled, None);
     }
 }

@@ -1,8 +1,8 @@
 //! Whom to trust: one setting for timed requests, model listing, metrics scrape and download alike.
 //!
 //! The system's certificates, plus those of a file, or nobody's at all (`--insecure`). A certificate given in the file
-//! is also trusted as the server's own: people hand over the self-signed certificate that their server shows, whether
-//! or not it calls itself an authority.
+//! is also trusted as the server's own, whatever names it states: people hand over the self-signed certificate that their
+//! server shows, whether or not it calls itself an authority.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -25,15 +25,34 @@ pub struct AnswerBody {
     last: Option<Arrival>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum Form {
-    /// Nothing but white space has come.
-    #[default]
-    Unknown,
+    /// Nothing but white space has come, which the splitter has seen.
+    Unknown(Splitter),
     Stream(Splitter),
     Reply(Vec<u8>),
     /// A reply longer than [`REPLY_BYTES_MAX`].
     TooLong,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::Unknown(Splitter::default())
+    }
+}
+
+impl Form {
+    /// What the body turns out to be once `bytes` of it have come.
+    fn seen(self, bytes: &[u8]) -> Self {
+        let Self::Unknown(splitter) = self else {
+            return self;
+        };
+        match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => Self::Reply(Vec::new()),
+            Some(_) => Self::Stream(splitter),
+            None => Self::Unknown(splitter),
+        }
+    }
 }
 
 impl AnswerBody {
@@ -48,26 +67,19 @@ impl AnswerBody {
             let more = bytes.len().min(HEAD_BYTES - self.head.len());
             self.head.extend_from_slice(&bytes[..more]);
         }
-        if let Form::Unknown = self.form {
-            self.form = match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                Some(b'{') => Form::Reply(Vec::new()),
-                Some(_) => Form::Stream(Splitter::default()),
-                None => return,
-            };
+        if let Form::Unknown(_) = self.form {
+            self.form = std::mem::take(&mut self.form).seen(bytes);
         }
         match &mut self.form {
-            Form::Stream(splitter) => splitter.push(bytes, arrival.read, |event| {
+            Form::Unknown(splitter) | Form::Stream(splitter) => splitter.push(bytes, arrival.read, |event| {
                 self.events += 1;
-                match event {
-                    Ok(event) => self.fold.event(&event, arrival.at_ns),
-                    Err(fault) => self.fold.fault(fault),
-                }
+                self.fold.event(event, arrival.at_ns);
             }),
             Form::Reply(reply) if reply.len() + bytes.len() <= REPLY_BYTES_MAX => {
                 reply.extend_from_slice(bytes);
             }
             Form::Reply(_) => self.form = Form::TooLong,
-            Form::Unknown | Form::TooLong => {}
+            Form::TooLong => {}
         }
     }
 
@@ -81,21 +93,18 @@ impl AnswerBody {
         self.bytes
     }
 
-    /// The body is over, or not to be read further: an event without its blank line and a reply are parsed now.
+    /// The body is over, or not to be read further: of a whole body, an event without its blank line or a reply
+    /// is parsed now.
     pub fn finish(mut self, end: BodyEnd) -> Answer {
-        if let Some(arrival) = self.last {
+        // What a cut left of an event or a reply is no event and no reply.
+        if let (Some(arrival), BodyEnd::Whole) = (self.last, end) {
             match &mut self.form {
                 Form::Stream(splitter) => splitter.finish(|event| {
                     self.events += 1;
-                    match event {
-                        Ok(event) => self.fold.event(&event, arrival.at_ns),
-                        Err(fault) => self.fold.fault(fault),
-                    }
+                    self.fold.event(event, arrival.at_ns);
                 }),
-                Form::Reply(reply) if end == BodyEnd::Whole => {
-                    self.fold.reply(&String::from_utf8_lossy(reply), arrival);
-                }
-                Form::Reply(_) | Form::Unknown | Form::TooLong => {}
+                Form::Reply(reply) => self.fold.reply(&String::from_utf8_lossy(reply), arrival),
+                Form::Unknown(_) | Form::TooLong => {}
             }
         }
         let no_answer = self.why_no_answer(end);

@@ -1,6 +1,6 @@
 //! One event of a chat stream, or one whole chat reply, as the server wrote it.
 //!
-//! The structs borrow from the event and hold only what a measurement needs; every other key is read over. Nothing is
+//! The structs borrow from the event, or hold no more than whether something was there; every other key is read over. Nothing is
 //! required: a chunk without `choices`, with `"choices":null`, with an empty list or without `object` is a chunk
 //! all the same (`metrics-and-exports` §2.3, our rules).
 
@@ -9,10 +9,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::usage::UsageObject;
+use crate::usage::Usage;
 
 /// A `chat.completion.chunk`, a `chat.completion` or a `text_completion`.
 #[derive(Debug, Default, Deserialize)]
@@ -25,10 +25,10 @@ pub struct Chunk<'a> {
     #[serde(borrow, deserialize_with = "first_or_none")]
     pub choices: Option<Choice<'a>>,
     /// Token counts.
-    pub usage: Option<UsageObject>,
+    pub usage: Option<Usage>,
     /// Token counts under the name that Gemini-shaped gateways use.
     #[serde(rename = "usageMetadata")]
-    pub usage_metadata: Option<UsageObject>,
+    pub usage_metadata: Option<Usage>,
     /// An error object or text.
     #[serde(borrow)]
     pub error: Option<&'a RawValue>,
@@ -45,56 +45,44 @@ pub struct Chunk<'a> {
 #[serde(default)]
 pub struct Choice<'a> {
     /// What this chunk adds.
-    #[serde(borrow)]
-    pub delta: Option<Delta<'a>>,
+    pub delta: Option<Delta>,
     /// The whole message, in a reply that was not streamed.
-    #[serde(borrow)]
-    pub message: Option<Delta<'a>>,
+    pub message: Option<Delta>,
     /// Text of the completions endpoint.
-    #[serde(borrow)]
-    pub text: Option<Text<'a>>,
+    pub text: Filled,
     /// Why the server stopped.
     #[serde(borrow)]
     pub finish_reason: Option<Text<'a>>,
 }
 
-/// Added output, or the whole of it.
-#[derive(Debug, Default, Deserialize)]
+/// Added output, or the whole of it. Whether there is some is all that a measurement asks, so the text itself is not kept:
+/// structs that hold it are moved about for as long as their parsing takes.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Delta<'a> {
+pub struct Delta {
     /// Answer text.
-    #[serde(borrow)]
-    pub content: Option<Text<'a>>,
+    pub content: Filled,
     /// Reasoning text, under its older name.
-    #[serde(borrow)]
-    pub reasoning_content: Option<Text<'a>>,
+    pub reasoning_content: Filled,
     /// Reasoning text, under its newer name.
-    #[serde(borrow)]
-    pub reasoning: Option<Text<'a>>,
+    pub reasoning: Filled,
     /// Calls of tools.
-    #[serde(borrow)]
-    pub tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(deserialize_with = "any_call")]
+    pub tool_calls: Filled,
 }
 
 /// Part of a tool call.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct ToolCall<'a> {
-    /// The function that is called.
-    #[serde(borrow)]
-    pub function: Option<FunctionCall<'a>>,
+struct ToolCall {
+    function: Option<FunctionCall>,
 }
 
-/// Name and arguments of a called function.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct FunctionCall<'a> {
-    /// Its name.
-    #[serde(borrow)]
-    pub name: Option<Text<'a>>,
-    /// Its arguments, JSON as text.
-    #[serde(borrow)]
-    pub arguments: Option<Text<'a>>,
+struct FunctionCall {
+    name: Filled,
+    arguments: Filled,
 }
 
 /// What sort of output a chunk carries. A chunk that carries several is named after the first of content, tool call,
@@ -129,10 +117,8 @@ impl<'a> Chunk<'a> {
         let Some(choice) = &self.choices else {
             return Carries::Nothing;
         };
-        if filled(choice.text.as_ref()) {
-            return Carries::Content;
-        }
-        match choice.delta.as_ref().or(choice.message.as_ref()) {
+        match choice.delta.or(choice.message) {
+            _ if choice.text.0 => Carries::Content,
             Some(delta) => delta.carries(),
             None => Carries::Nothing,
         }
@@ -147,25 +133,65 @@ impl<'a> Chunk<'a> {
     }
 }
 
-impl Delta<'_> {
-    fn carries(&self) -> Carries {
-        if filled(self.content.as_ref()) {
-            return Carries::Content;
+impl Delta {
+    fn carries(self) -> Carries {
+        if self.content.0 {
+            Carries::Content
+        } else if self.tool_calls.0 {
+            Carries::ToolCall
+        } else if self.reasoning_content.0 || self.reasoning.0 {
+            Carries::Reasoning
+        } else {
+            Carries::Nothing
         }
-        let calls = self.tool_calls.iter().flatten();
-        let mut functions = calls.filter_map(|call| call.function.as_ref());
-        if functions.any(|called| filled(called.name.as_ref()) || filled(called.arguments.as_ref())) {
-            return Carries::ToolCall;
-        }
-        if filled(self.reasoning_content.as_ref()) || filled(self.reasoning.as_ref()) {
-            return Carries::Reasoning;
-        }
-        Carries::Nothing
     }
 }
 
-fn filled(text: Option<&Text<'_>>) -> bool {
-    text.is_some_and(|text| !text.0.is_empty())
+/// Whether a value holds anything: text that is not empty, or a list or object that is not. Null does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Filled(pub bool);
+
+impl<'de> Deserialize<'de> for Filled {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FilledVisitor;
+        impl<'de> Visitor<'de> for FilledVisitor {
+            type Value = Filled;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("text or null")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Filled, E> {
+                Ok(Filled(!text.is_empty()))
+            }
+            fn visit_unit<E: de::Error>(self) -> Result<Filled, E> {
+                Ok(Filled(false))
+            }
+            // Content in parts, arguments that are no text: not the protocol, but output all the same.
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Filled, A::Error> {
+                let mut filled = false;
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    filled = true;
+                }
+                Ok(Filled(filled))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Filled, A::Error> {
+                let mut filled = false;
+                while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+                    filled = true;
+                }
+                Ok(Filled(filled))
+            }
+        }
+        deserializer.deserialize_any(FilledVisitor)
+    }
+}
+
+/// Whether any of the calls in a list has a name or arguments.
+fn any_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Filled, D::Error> {
+    let calls = Option::<Vec<ToolCall>>::deserialize(deserializer)?;
+    let mut functions = calls.iter().flatten().filter_map(|call| call.function.as_ref());
+    Ok(Filled(
+        functions.any(|function| function.name.0 || function.arguments.0),
+    ))
 }
 
 /// JSON text, borrowed unless it has escapes (serde's own `Cow` inside an `Option` would always copy).

@@ -7,7 +7,7 @@
 use crate::chat::{Carries, Chunk};
 use crate::error::AnswerError;
 use crate::sse::{Event, EventFault};
-use crate::usage::{Usage, UsageObject};
+use crate::usage::Usage;
 
 /// Most content chunks that one answer may have. Sixteen bytes are kept for each.
 pub const CONTENT_CHUNKS_MAX: usize = 8_000_000;
@@ -103,11 +103,15 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Takes one event. Nothing that comes after the answer's end is looked at.
-    pub fn event(&mut self, event: &Event<'_>, at_ns: u64) {
+    /// Takes one event, or the fault that stands in its place. Nothing that comes after the answer's end is looked at.
+    pub fn event(&mut self, event: Result<Event<'_>, EventFault>, at_ns: u64) {
         if self.has_ended() {
             return;
         }
+        let event = match event {
+            Ok(event) => event,
+            Err(fault) => return self.malformed(&fault),
+        };
         if event.name.eq_ignore_ascii_case("error") {
             self.fail(AnswerError::in_error_event(event.data), at_ns);
             return;
@@ -128,15 +132,8 @@ impl Fold {
                 }
                 // A named event of another protocol is not ours to judge.
                 Err(_) if !matches!(event.name, "" | "message") => {}
-                Err(error) => self.malformed(error.to_string()),
+                Err(error) => self.malformed(&error),
             },
-        }
-    }
-
-    /// Counts an event that the splitter could not give out.
-    pub fn fault(&mut self, fault: EventFault) {
-        if !self.has_ended() {
-            self.malformed(fault.to_string());
         }
     }
 
@@ -147,7 +144,7 @@ impl Fold {
                 self.whole_reply = true;
                 self.chunk(&chunk, body, arrival);
             }
-            Err(error) => self.malformed(error.to_string()),
+            Err(error) => self.malformed(&error),
         }
     }
 
@@ -182,8 +179,7 @@ impl Fold {
             self.fail(error, arrival.at_ns);
             return;
         }
-        let reports = [&chunk.usage, &chunk.usage_metadata];
-        for usage in reports.into_iter().flatten().map(UsageObject::counts) {
+        for usage in [chunk.usage, chunk.usage_metadata].into_iter().flatten() {
             if !usage.is_empty() {
                 self.usage = usage;
             }
@@ -225,9 +221,9 @@ impl Fold {
         self.end_ns = Some(at_ns);
     }
 
-    fn malformed(&mut self, why: String) {
+    fn malformed(&mut self, why: &dyn std::error::Error) {
         self.malformed_events += 1;
-        self.first_malformed.get_or_insert(why);
+        self.first_malformed.get_or_insert_with(|| why.to_string());
     }
 
     fn verdict(&self, end: BodyEnd) -> Verdict {

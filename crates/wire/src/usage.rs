@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
 /// Token counts of one answer. `None` where the server said nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "UsageObject")]
 pub struct Usage {
     /// Prompt tokens (ISL).
     pub prompt_tokens: Option<u64>,
@@ -23,10 +24,10 @@ impl Usage {
     }
 }
 
-/// A `usage` object as it stands in an answer.
+/// A `usage` object as it stands in an answer. Large, so it does not leave this module.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct UsageObject {
+struct UsageObject {
     prompt_tokens: Count,
     input_tokens: Count,
     #[serde(rename = "promptTokenCount")]
@@ -69,33 +70,35 @@ struct Details {
     reasoning_tokens: Count,
 }
 
-impl UsageObject {
-    /// The counts; of several names for one, the first of the table wins.
-    pub fn counts(&self) -> Usage {
+/// Of several names for one count, the first of the table wins.
+impl From<UsageObject> for Usage {
+    fn from(told: UsageObject) -> Self {
         let details = |one: Option<Details>, other: Option<Details>| one.or(other).unwrap_or_default();
-        let input = details(self.prompt_tokens_details, self.input_tokens_details);
-        let output = details(self.completion_tokens_details, self.output_tokens_details);
-        Usage {
-            prompt_tokens: self.prompt(),
+        let input = details(told.prompt_tokens_details, told.input_tokens_details);
+        let output = details(told.completion_tokens_details, told.output_tokens_details);
+        Self {
+            prompt_tokens: told.prompt(),
             completion_tokens: first([
-                self.completion_tokens,
-                self.output_tokens,
-                self.candidates_token_count,
-                self.output_tokens_camel,
-                self.generated_token_count,
+                told.completion_tokens,
+                told.output_tokens,
+                told.candidates_token_count,
+                told.output_tokens_camel,
+                told.generated_token_count,
             ]),
             cached_tokens: first([
                 input.cached_tokens,
-                self.cache_read_input_tokens,
-                self.prompt_cache_hit_tokens,
-                self.cached_content_token_count,
-                self.cache_read_input_tokens_camel,
-                self.cached_tokens,
+                told.cache_read_input_tokens,
+                told.prompt_cache_hit_tokens,
+                told.cached_content_token_count,
+                told.cache_read_input_tokens_camel,
+                told.cached_tokens,
             ]),
-            reasoning_tokens: first([output.reasoning_tokens, self.thoughts_token_count]),
+            reasoning_tokens: first([output.reasoning_tokens, told.thoughts_token_count]),
         }
     }
+}
 
+impl UsageObject {
     /// Prompt tokens. Where the count is called `input_tokens`, cached ones stand beside it and not in it.
     fn prompt(&self) -> Option<u64> {
         let apart = first([self.input_tokens, self.input_tokens_camel]);

@@ -106,6 +106,7 @@ fn cases_4_5_no_output_is_no_token() {
         "\"tool_calls\":[{\"index\":0,\"function\":null},{}]",
         "\"reasoning\":\"\",\"refusal\":\"no\"",
         "\"function_call\":{\"name\":\"f\"}",
+        "\"content\":[]",
     ] {
         let reads = [
             (50, e(nothing)),
@@ -150,6 +151,19 @@ fn case_7_only_tool_calls() {
     assert_eq!(answer.contents.len(), 3);
     assert_eq!(answer.first_output_ns, Some(10_000_000));
     assert_eq!(answer.usage.completion_tokens, Some(12));
+}
+
+#[test]
+fn output_in_odd_forms() {
+    for odd in [
+        "\"content\":[{\"type\":\"text\",\"text\":\"x\"}]",
+        "\"tool_calls\":[{\"function\":{\"arguments\":{\"a\":1}}}]",
+        "\"content\":\"\\u00e9\"",
+    ] {
+        let answer = play_evenly(&[e(odd), STOP.into()]);
+        assert_eq!(answer.verdict, Verdict::Ok, "{odd}");
+        assert_eq!(answer.contents.len(), 1, "{odd}");
+    }
 }
 
 #[test]
@@ -265,6 +279,9 @@ fn cases_16_17_18_how_a_stream_ends() {
     assert_eq!(finish(three(), STOP, BodyEnd::Whole), Verdict::Ok);
     assert_eq!(finish(three(), DONE, BodyEnd::Whole), Verdict::Ok);
     assert_eq!(finish(three(), DONE, BodyEnd::Cut), Verdict::Ok);
+    // Half an event is none, and no malformed one either.
+    let half = play(&[(10, token()), (20, token()[..30].into())], BodyEnd::Cut);
+    assert_eq!(half.malformed_events, 0);
     // Unterminated, but there.
     assert_eq!(finish(three(), "data: [DONE]", BodyEnd::Whole), Verdict::Ok);
     for end in [BodyEnd::Whole, BodyEnd::Cut] {

@@ -1,5 +1,6 @@
 //! Tests of `wire`: the event splitter against another one and at every cut, the answer cases as data, real answers of a vLLM server.
 
+mod cuts;
 mod faults;
 mod overflow;
 mod real;
