@@ -9,12 +9,11 @@ const RUNS: &str = "runs";
 
 /// The stated folder, or one named after the time; it must not hold anything yet.
 pub(crate) fn for_run(stated: Option<&Path>, clock: &Clock) -> anyhow::Result<PathBuf> {
-    let folder = match stated {
-        Some(folder) => folder.to_path_buf(),
-        None => {
-            let start = jiff::Timestamp::from_nanosecond(i128::from(clock.wall_anchor_ns()))?;
-            Path::new(RUNS).join(start.strftime("%Y-%m-%dT%H-%M-%SZ").to_string())
-        }
+    let folder = if let Some(folder) = stated {
+        folder.to_path_buf()
+    } else {
+        let start = jiff::Timestamp::from_nanosecond(i128::from(clock.wall_anchor_ns()))?;
+        Path::new(RUNS).join(start.strftime("%Y-%m-%dT%H-%M-%SZ").to_string())
     };
     match std::fs::read_dir(&folder) {
         Ok(mut entries) => {

@@ -6,6 +6,7 @@
 
 use replay::{Plan, Settings};
 use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use std::sync::Arc;
 use tree::{Conversation, HeadRole, InputKind, Trace, Turn};
 
@@ -24,11 +25,10 @@ pub(crate) fn of(plan: &Plan, traces: &[Arc<Trace>], settings: &Settings) -> Str
     for trace in traces {
         feed.trace(trace);
     }
-    feed.0
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    feed.0.finalize().iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("writing to a string cannot fail");
+        hex
+    })
 }
 
 /// Takes values so that no two lists of values feed the same bytes.

@@ -245,7 +245,8 @@ impl Fold {
                 format!("the answer {how} after {chunks} content chunks, without a finish reason or [DONE]");
             return Verdict::Failed(AnswerFault::Truncated, text);
         }
-        if chunks == 0 {
+        // A token may decode to no text (half a character, a special token): the server's count then says that it came.
+        if chunks == 0 && self.usage.completion_tokens.unwrap_or_default() == 0 {
             let mut text = String::from("the answer holds no content, reasoning or tool call");
             if let Some(why) = &self.first_malformed {
                 text = format!(
