@@ -302,7 +302,7 @@ impl Run {
         let cause = match why {
             RunEnd::Complete => CancelCause::Grace,
             RunEnd::Interrupted => CancelCause::Interrupt,
-            RunEnd::PrimerFailed | RunEnd::Aborted => CancelCause::Abort,
+            RunEnd::PrimerFailed | RunEnd::WarmupTimedOut | RunEnd::Aborted => CancelCause::Abort,
         };
         for (_, canceller) in self.cancellers.drain() {
             canceller.cancel(cause);

@@ -4,6 +4,7 @@
 
 mod captures;
 mod dispatch;
+mod fork;
 mod inputs;
 mod interrupt;
 mod invariants;
