@@ -22,7 +22,7 @@ pub(super) fn check(args: &ProfileArgs, dialect: ProfileDialect, problems: &mut 
     scenario(args, problems);
     for row in &args.others.0 {
         if let Fate::Refused(why) = row.fate {
-            problems.config(row.names[0], why);
+            problems.config(row.names[0], format!("{why}{}", row.also()));
         }
     }
     dialects(args, dialect, problems);

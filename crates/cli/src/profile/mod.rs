@@ -295,7 +295,7 @@ fn take_notes(args: &ProfileArgs, dialect: ProfileDialect, notes: &mut Vec<Strin
     }
     for row in &args.others.0 {
         if let Fate::Noted(why) | Fate::Fork(why) = row.fate {
-            notes.push(format!("{} has no effect: {why}", row.names[0]));
+            notes.push(format!("{} has no effect: {why}{}", row.names[0], row.also()));
         }
     }
 }

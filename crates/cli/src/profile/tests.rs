@@ -201,6 +201,53 @@ fn the_command_of_inferencex_resolves_and_selects_the_fork() {
     }
 }
 
+/// The command that aiperf 0.12.0's own captures were made with, and what some of them add.
+const ORACLE: &str = "--scenario inferencex-agentx-mvp --url http://127.0.0.1:8911 --endpoint /v1/chat/completions --endpoint-type chat \
+    --streaming --model qwen2-tok --tokenizer tokenizer --concurrency 4 --benchmark-duration 30 --random-seed 42 \
+    --failed-request-threshold 0.10 --trajectory-start-min-ratio 0.25 --trajectory-start-max-ratio 0.75 --use-server-token-count \
+    --no-gpu-telemetry --tokenizer-trust-remote-code --num-dataset-entries 393 --slice-duration 1.0 \
+    --output-artifact-dir artifacts --unsafe-override --ui none --benchmark-grace-period 5 --max-context-length 8192";
+
+#[test]
+fn the_commands_of_the_captures_resolve() {
+    let local = ["--input-file", "corpus_a", "--custom-dataset-type", "weka_trace"];
+    let public = ["--public-dataset", "semianalysis_cc_traces_weka_062126_256k"];
+    let stock = ProfileDialect::Aiperf0120;
+    let cases: &[(&[&str], &[&str], ProfileDialect, f64)] = &[
+        (&local, &[], stock, f64::INFINITY),
+        (&public, &[], stock, f64::INFINITY),
+        (&local, &["--burst-phase-starts"], stock, f64::INFINITY),
+        (&local, &["--agentic-cache-warmup-duration", "8"], stock, 8.0),
+        (
+            &local,
+            &["--trace-idle-gap-cap-seconds", "5"],
+            ProfileDialect::Agentx10,
+            f64::INFINITY,
+        ),
+    ];
+    for (corpus, more, dialect, warmup_grace_s) in cases {
+        let words: Vec<&str> = ORACLE
+            .split_whitespace()
+            .chain(corpus.iter().chain(*more).copied())
+            .collect();
+        let args = typed(&words);
+        let resolved = resolve(&args).unwrap();
+        let locks: Vec<&str> = resolved.broken_locks.iter().map(|lock| lock.flag).collect();
+        let mut expected = vec!["--benchmark-duration"];
+        if *corpus == local {
+            expected.insert(0, "--custom-dataset-type / --input-file");
+        }
+        assert_eq!(locks, expected, "{words:?}");
+        assert_eq!((resolved.dialect, resolved.grace_s), (*dialect, 5.0), "{words:?}");
+        assert_eq!(
+            resolved.warmup.grace_s.to_bits(),
+            warmup_grace_s.to_bits(),
+            "{words:?}"
+        );
+        assert_eq!(unsupported(&args, &resolved), [], "{words:?}");
+    }
+}
+
 #[test]
 fn conflicts_come_all_together_in_the_order_of_the_rules() {
     let args = typed(&[

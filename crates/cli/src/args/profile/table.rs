@@ -31,6 +31,16 @@ pub(crate) struct Row {
     pub(crate) fate: Fate,
 }
 
+impl Row {
+    /// Its other names in brackets, for a person who typed one of them.
+    pub(crate) fn also(&self) -> String {
+        match &self.names[1..] {
+            [] => String::new(),
+            others => format!(" (also {})", others.join(", ")),
+        }
+    }
+}
+
 /// All rows, group by group.
 pub(crate) fn rows() -> impl Iterator<Item = Row> {
     TABLE

@@ -19,6 +19,8 @@ pub(super) struct Wanted<'a> {
     pub(super) slice_s: Option<f64>,
     /// `tag:value` bounds of a good request, times in milliseconds.
     pub(super) goodput: &'a [String],
+    /// Further places that server metrics were wanted from.
+    pub(super) server_metrics: &'a [String],
 }
 
 impl<'a> Wanted<'a> {
@@ -29,6 +31,7 @@ impl<'a> Wanted<'a> {
             prefix: args.output.profile_export_prefix.as_ref(),
             slice_s: args.output.slice_duration,
             goodput: &args.output.goodput,
+            server_metrics: &args.output.server_metrics,
         }
     }
 }
@@ -36,24 +39,22 @@ impl<'a> Wanted<'a> {
 /// Writes the artifact files of a finished run.
 #[allow(clippy::unnecessary_wraps, reason = "its writers can fail")]
 pub(super) fn write(wanted: &Wanted<'_>) -> anyhow::Result<()> {
-    let slices = wanted
-        .slice_s
-        .map_or(String::new(), |slice_s| format!(", no slices of {slice_s} s"));
-    let goodput = if wanted.goodput.is_empty() {
-        ""
-    } else {
-        ", no goodput"
-    };
+    let prefix = wanted
+        .prefix
+        .map_or("profile_export".into(), |prefix| prefix.to_string_lossy());
     output::say(&format!(
-        "note: aiperf's files ({}) are not written yet to {}{slices}{goodput}; the run's own are in {}",
-        wanted
-            .prefix
-            .map_or("profile_export*".to_owned(), |prefix| format!(
-                "{}*",
-                prefix.display()
-            )),
+        "note: aiperf's files ({prefix}*) are not written yet to {}; the run's own are in {}",
         wanted.folder.display(),
         wanted.run.display(),
     ));
+    for (flag, given) in [
+        ("--slice-duration", wanted.slice_s.is_some()),
+        ("--goodput", !wanted.goodput.is_empty()),
+        ("--server-metrics", !wanted.server_metrics.is_empty()),
+    ] {
+        if given {
+            output::say(&format!("note: {flag} had no effect, being about those files"));
+        }
+    }
     Ok(())
 }
