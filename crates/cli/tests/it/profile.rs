@@ -2,6 +2,7 @@
 
 use crate::support::{command, err, out, text};
 use serde_json::Value;
+use sim::faults::{Fault, FaultKind};
 use sim::{Config, Server};
 use std::path::Path;
 use std::process::Output;
@@ -136,6 +137,17 @@ fn a_server_that_is_down_refuses_the_run() {
         ],
         &["127.0.0.1:9"],
     );
+}
+
+#[test]
+fn a_run_that_cannot_be_prepared_leaves_nothing() {
+    let server = Server::start(config()).unwrap();
+    let folder = testkit::tempdir().unwrap();
+    let artifacts = folder.path().join("artifacts");
+    let (output, bodies) = trial(&server, &artifacts, &["--max-context-length", "1"]);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    assert!(err(&output).contains("error:"), "{}", err(&output));
+    assert!(bodies.is_empty() && !artifacts.join("turnmill").exists());
 }
 
 #[test]
@@ -296,4 +308,41 @@ fn token_counts_are_asked_for_with_the_flag_and_validity_can_be_required() {
         .filter(|entry| entry.as_ref().unwrap().path().join("run.json").exists())
         .count();
     assert_eq!(runs, 2);
+}
+
+#[test]
+fn a_share_of_failed_requests_above_the_threshold_is_exit_code_1() {
+    let refuse = FaultKind::Refuse {
+        status: 500,
+        message: "boom".into(),
+        retry_after_s: None,
+    };
+    for (threshold, code) in [("0.10", 1), ("1", 0)] {
+        let server = Server::start(Config {
+            faults: vec![Fault {
+                kind: refuse.clone(),
+                among: 10..=u64::MAX,
+                every: 2,
+            }],
+            ..config()
+        })
+        .unwrap();
+        let folder = testkit::tempdir().unwrap();
+        let artifacts = folder.path().join("artifacts");
+        let flags = [
+            "--failed-request-threshold",
+            threshold,
+            "--request-count",
+            "16",
+            "--burst-phase-starts",
+        ];
+        let (output, _) = trial(&server, &artifacts, &flags);
+        let said = err(&output);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(
+            said.contains("--failed-request-threshold 0.1"),
+            code == 1,
+            "{said}"
+        );
+    }
 }

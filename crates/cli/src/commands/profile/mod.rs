@@ -12,6 +12,7 @@ use crate::session::{self, PromptText, Session, Target};
 use crate::workload::{self, Read};
 use crate::{folder, output};
 use anyhow::{Context, bail};
+use driver::clock::Clock;
 use record::summary::Summary;
 use std::path::Path;
 
@@ -34,46 +35,13 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
         output::say(&format!("note: {note}"));
     }
     let dialect = dialect(resolved.dialect)?;
-    let seed = resolved.seed.unwrap_or_else(fresh_seed);
-    if resolved.seed.is_none() {
-        output::say(&format!("note: the seed is {seed}"));
-    }
-    let send = send_args(args, &resolved)?;
     let out = folder::beneath(&args.output.artifact_dir, &clock)?;
     super::runtime()?.block_on(async {
-        let target = Target::ask(&send).await?;
-        let text = PromptText::load(&prompt_args(args, target.model())?)?;
-        let inputs = out.join("inputs");
-        let corpus = corpus_file::locate(args, &resolved, &inputs, clock).await?;
-        let split = args.own.split_flattened_agents.unwrap_or(true);
-        let scenario_args = ScenarioArgs {
-            scenario: inputs.join("scenario.yaml"),
-            catalog: None,
-            corpus: Some(corpus.path.clone()),
-            override_locks: args.workload.unsafe_override,
-            dialect,
-            benchmark_id: args.own.benchmark_id.clone(),
-            burst_phase_starts: resolved.burst_phase_starts,
-            sampling: resolved.sampling,
-            request_cap: resolved.request_cap,
-            on_primer_failure: args.own.on_primer_failure,
-            max_model_len: None,
+        let prepared = prepare(args, &resolved, dialect, &out.join(INPUTS), clock).await;
+        let Ok(Some(session)) = prepared else {
+            leave_nothing(&out);
+            return prepared.map(|_| Exit::Refused);
         };
-        write_scenario(
-            &scenario_args.scenario,
-            &document::yaml(&resolved, seed, split, &corpus.described()),
-        )?;
-        let Read::Scenario(mut scenario) = workload::read_quietly(&scenario_args)? else {
-            return Ok(Exit::Refused);
-        };
-        scenario.broken_locks = resolved.broken_locks.iter().map(ToString::to_string).collect();
-        let traces = workload::load_some(
-            &corpus.path,
-            &scenario.replay,
-            resolved.max_context_length,
-            resolved.entries,
-        )?;
-        let session = Session::prepare(&scenario, &scenario_args, &send, target, text, traces, clock)?;
         session.announce();
         let (ended, summary) = session.run(&out).await?;
         artifacts::write(&artifacts::Wanted::new(args, &out))?;
@@ -81,6 +49,63 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
         let exit = session::exit(&ended, &summary, args.own.require_valid);
         Ok(within_threshold(exit, &resolved, &summary))
     })
+}
+
+/// Folder in the run's, for what the run was made from.
+const INPUTS: &str = "inputs";
+
+/// Everything up to the first request. `None` when the document made of the flags was invalid, which has been shown.
+async fn prepare(
+    args: &ProfileArgs,
+    resolved: &Resolved,
+    dialect: DialectName,
+    inputs: &Path,
+    clock: Clock,
+) -> anyhow::Result<Option<Session>> {
+    let seed = resolved.seed.unwrap_or_else(fresh_seed);
+    if resolved.seed.is_none() {
+        output::say(&format!("note: the seed is {seed}"));
+    }
+    let send = send_args(args, resolved)?;
+    let target = Target::ask(&send).await?;
+    let text = PromptText::load(&prompt_args(args, target.model())?)?;
+    let corpus = corpus_file::locate(args, resolved, inputs, clock).await?;
+    let scenario_args = ScenarioArgs {
+        scenario: inputs.join("scenario.yaml"),
+        catalog: None,
+        corpus: Some(corpus.path.clone()),
+        override_locks: args.workload.unsafe_override,
+        dialect,
+        benchmark_id: args.own.benchmark_id.clone(),
+        burst_phase_starts: resolved.burst_phase_starts,
+        sampling: resolved.sampling,
+        request_cap: resolved.request_cap,
+        on_primer_failure: args.own.on_primer_failure,
+        max_model_len: None,
+    };
+    let split = args.own.split_flattened_agents.unwrap_or(true);
+    write_scenario(
+        &scenario_args.scenario,
+        &document::yaml(resolved, seed, split, &corpus.described()),
+    )?;
+    let Read::Scenario(mut scenario) = workload::read_quietly(&scenario_args)? else {
+        return Ok(None);
+    };
+    scenario.broken_locks = resolved.broken_locks.iter().map(ToString::to_string).collect();
+    let traces = workload::load_some(
+        &corpus.path,
+        &scenario.replay,
+        resolved.max_context_length,
+        resolved.entries,
+    )?;
+    Session::prepare(&scenario, &scenario_args, &send, target, text, traces, clock).map(Some)
+}
+
+/// Takes away what a run that never started has written; folders that hold anything else stay.
+fn leave_nothing(out: &Path) {
+    // What cannot be taken away is in nobody's way.
+    let _ = std::fs::remove_dir_all(out.join(INPUTS));
+    let _ = std::fs::remove_dir(out);
 }
 
 /// Shows every problem; nothing was sent.
