@@ -210,7 +210,18 @@ fn with_hint(error: FetchError) -> anyhow::Error {
 
 /// Loads the scenario's corpus from `file`; the digest must be the stated one.
 pub(crate) fn load(file: &Path, replay: &spec::Replay, limit: Option<u64>) -> anyhow::Result<Corpus> {
+    load_some(file, replay, limit, None)
+}
+
+/// As [`load`], for the first `entries` traces that fit.
+pub(crate) fn load_some(
+    file: &Path,
+    replay: &spec::Replay,
+    limit: Option<u64>,
+    entries: Option<usize>,
+) -> anyhow::Result<Corpus> {
     let mut options = LoadOptions::default();
+    options.selection.entries = entries;
     options.selection.max_context_length = limit;
     options.reconstruct.split_flattened_agents = replay.split_flattened_agents;
     let corpus = Corpus::load(file, Some(&replay.corpus.sha256), &options, None)?;
