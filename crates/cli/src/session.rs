@@ -12,7 +12,7 @@ use driver::clock::{Clock, Pacing};
 use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
-use driver::run::{Ended, Job, Written};
+use driver::run::{Ended, FailedThreshold, Job, Written};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
 use record::RecordError;
@@ -29,6 +29,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+
+/// Recorded requests from which on the failed-request threshold holds, with few lanes (`aiperf-replay` §3.5).
+const FAILURES_LOOKED_AT_FROM: u64 = 10;
 
 /// Path of the endpoint that is spoken to.
 const CHAT_PATH: &str = "/v1/chat/completions";
@@ -131,6 +134,7 @@ pub(crate) struct Session {
     prompts: Prompts,
     client: Client,
     clock: Clock,
+    failed_threshold: Option<FailedThreshold>,
 }
 
 impl Session {
@@ -143,7 +147,7 @@ impl Session {
         corpus: Corpus,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        let settings = workload::settings(args, &scenario.replay);
+        let settings = workload::settings(args, scenario);
         let envelope = Envelope::new(&EnvelopeOptions {
             model: target.facts.model.clone(),
             limit_key: match send.output_limit_key {
@@ -160,6 +164,10 @@ impl Session {
             text.tokenizer.sha256().map(str::to_owned),
             text.pool.sha256().to_owned(),
         );
+        let failed_threshold = send.failed_request_threshold.map(|share| FailedThreshold {
+            share,
+            least: u64::from(settings.concurrency).max(FAILURES_LOOKED_AT_FROM),
+        });
         let selection = corpus.selection;
         let traces = workload::shared(corpus.traces);
         let plan = Plan::draw(&traces, &settings)?;
@@ -209,6 +217,7 @@ impl Session {
             prompts,
             client,
             clock,
+            failed_threshold,
         })
     }
 
@@ -239,6 +248,7 @@ impl Session {
             client: Arc::new(self.client),
             clock,
             pacing: Pacing::Sleep,
+            failed_threshold: self.failed_threshold,
         };
         let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
         showing.await.context("the progress line failed")?;
@@ -342,6 +352,11 @@ fn limits(settings: &Settings, send: &SendArgs) -> BTreeMap<String, Value> {
         (
             "system_idle_gap_cap_s".to_owned(),
             seconds(settings.system_idle_gap_cap_s),
+        ),
+        ("warmup_grace_s".to_owned(), seconds(settings.warmup_grace_s)),
+        (
+            "failed_request_threshold".to_owned(),
+            send.failed_request_threshold.map_or(Value::Null, Value::from),
         ),
         ("request_timeout_s".to_owned(), seconds(send.request_timeout_s)),
         (

@@ -22,6 +22,19 @@ pub enum Warmup {
     PressureRequests(u64),
 }
 
+/// Longest warm-up grace that cache pressure brings by itself (`aiperf-replay` §4.5).
+const PRESSURE_GRACE_MAX_S: Seconds = 300.0;
+
+impl Warmup {
+    /// The warm-up grace where none is stated: none is needed without cache pressure.
+    pub fn default_grace_s(self, grace_s: Seconds) -> Seconds {
+        match self {
+            Self::PressureFor(seconds) => grace_s.max(seconds.min(PRESSURE_GRACE_MAX_S)),
+            Self::Primers | Self::PressureRequests(_) => Seconds::INFINITY,
+        }
+    }
+}
+
 /// The choices of one run.
 #[derive(Clone, Debug)]
 pub struct Settings {

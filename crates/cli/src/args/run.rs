@@ -50,6 +50,10 @@ pub(crate) struct SendArgs {
     /// Longest time for one request, connecting included.
     #[arg(long, value_name = "S", default_value_t = 21_600.0)]
     pub(crate) request_timeout_s: f64,
+    /// Give the run up when a larger share of the window's requests than this has failed, once as many as there are lanes,
+    /// and at least 10, have been recorded.
+    #[arg(long, value_name = "SHARE", value_parser = super::scenario::parse_share)]
+    pub(crate) failed_request_threshold: Option<f64>,
     /// Do not verify the server's certificate.
     #[arg(long)]
     pub(crate) insecure: bool,

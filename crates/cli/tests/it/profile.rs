@@ -311,13 +311,13 @@ fn token_counts_are_asked_for_with_the_flag_and_validity_can_be_required() {
 }
 
 #[test]
-fn a_share_of_failed_requests_above_the_threshold_is_exit_code_1() {
+fn a_share_of_failed_requests_above_the_threshold_ends_the_run_with_the_first_failure() {
     let refuse = FaultKind::Refuse {
         status: 500,
         message: "boom".into(),
         retry_after_s: None,
     };
-    for (threshold, code) in [("0.10", 1), ("1", 0)] {
+    for (threshold, code) in [("0.10", 3), ("1", 0)] {
         let server = Server::start(Config {
             faults: vec![Fault {
                 kind: refuse.clone(),
@@ -339,10 +339,7 @@ fn a_share_of_failed_requests_above_the_threshold_is_exit_code_1() {
         let (output, _) = trial(&server, &artifacts, &flags);
         let said = err(&output);
         assert_eq!(output.status.code(), Some(code), "{said}");
-        assert_eq!(
-            said.contains("--failed-request-threshold 0.1"),
-            code == 1,
-            "{said}"
-        );
+        let told = said.contains("more than the failed-request threshold allows; the first failure: ");
+        assert_eq!(told, code == 3, "{said}");
     }
 }

@@ -47,14 +47,14 @@ impl HandOver {
     }
 
     /// The streams of one tree: those that returned, then turns that were due and did not go out.
-    fn take(
-        &mut self,
+    fn streams(
+        &self,
         tree: TreeId,
         held: Vec<Order>,
     ) -> BTreeMap<ConversationIndex, (usize, Option<Seconds>)> {
-        let returned = self.last.extract_if((tree, 0)..=(tree, usize::MAX), |_, _| true);
+        let returned = self.last.range((tree, 0)..=(tree, usize::MAX));
         let mut next: BTreeMap<_, _> = returned
-            .map(|((_, conversation), (turn, at))| (conversation, (turn + 1, Some(at))))
+            .map(|((_, conversation), (turn, at))| (*conversation, (turn + 1, Some(*at))))
             .collect();
         let deferred = self.deferred.iter().copied().filter(|order| order.tree == tree);
         for order in held.into_iter().chain(deferred) {
@@ -128,7 +128,7 @@ impl Replay {
             .into_iter()
             .map(|(_, order)| order)
             .collect();
-        let next = self.hand_over.take(id, held);
+        let next = self.hand_over.streams(id, held);
         let mut streams: Vec<(u32, StreamId, StreamStart)> = Vec::new();
         for (conversation, (turn, returned_at)) in next {
             let Some(stream) = tree.streams.get(&conversation) else {
