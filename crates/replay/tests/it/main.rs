@@ -9,3 +9,4 @@ mod inputs;
 mod interrupt;
 mod invariants;
 mod plan;
+mod rules;
