@@ -286,10 +286,11 @@ impl Replay {
             .reduce(f64::min)
     }
 
-    /// Nothing is in flight and nothing can be sent any more: what is left is to pass the remaining deadlines, which needs
+    /// The measurement has nothing in flight and can send nothing any more: what is left is to pass the remaining deadlines, which needs
     /// no waiting.
     pub fn is_spent(&self) -> bool {
-        self.in_flight.is_empty()
+        self.phase.stage == Stage::Window
+            && self.in_flight.is_empty()
             && self.deferred.is_empty()
             && (self.phase.sending_complete || (self.timers.is_empty() && self.sleeps.is_empty()))
     }
