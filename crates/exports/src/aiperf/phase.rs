@@ -94,10 +94,10 @@ impl PhaseTally {
             .hit_blocks
             .saturating_add(record.theoretical_hit_blocks.min(total));
         self.total_blocks = self.total_blocks.saturating_add(total);
-        if let Some(latency) = seen.latency_ns() {
+        if let Some(end_ns) = record.stamps.last_content_ns {
             let start = record.stamps.start_ns as f64;
             let (first, last) = self.extent.unwrap_or((start, start));
-            self.extent = Some((first.min(start), last.max(start + latency as f64)));
+            self.extent = Some((first.min(start), last.max(end_ns as f64)));
         }
     }
 

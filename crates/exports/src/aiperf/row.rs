@@ -44,7 +44,7 @@ pub(crate) struct Metadata<'a> {
     pub turn_index: u32,
     /// The recorded trace.
     pub source_trace_id: &'a str,
-    /// `weka_main` or `weka_subagent`.
+    /// What the conversation was in the recording, see [`source_kind`].
     pub source_kind: &'static str,
     /// When the request was due.
     pub credit_issued_ns: u64,
@@ -156,7 +156,7 @@ pub(crate) fn line<'a>(
             conversation_id: &record.conversation_id,
             turn_index: record.turn_index,
             source_trace_id: &record.trace_id,
-            source_kind: if record.depth == 0 { "weka_main" } else { "weka_subagent" },
+            source_kind: source_kind(&record.conversation_id),
             credit_issued_ns: wall(record.stamps.due_ns),
             request_start_ns: wall(record.stamps.start_ns),
             request_ack_ns: acknowledged.map(wall),
@@ -182,4 +182,14 @@ pub(crate) fn line<'a>(
         metrics: Metrics(seen),
         error: (record.outcome != Outcome::Ok).then(|| ErrorDetails::of(record)),
     })
+}
+
+/// The loader writes it into the conversation's id: `TRACE` is the main agent, `TRACE::sa:…` a subagent and what that started, and any
+/// other `TRACE::…` a chain that was recorded flat in the main agent (`aiperf-corpus` §4).
+fn source_kind(conversation_id: &str) -> &'static str {
+    match conversation_id.split_once("::") {
+        None => "weka_main",
+        Some((_, chain)) if chain.starts_with("sa:") => "weka_subagent",
+        Some(_) => "weka_flat",
+    }
 }
