@@ -164,7 +164,10 @@ mod tests {
         assert_eq!(figures.p25, Some(3.0));
         assert_eq!(figures.p50, None);
         assert_eq!(figures.p75, None);
-        assert_eq!((figures.min, figures.max, figures.count), (Some(1.0), None, Some(8)));
+        assert_eq!(
+            (figures.min, figures.max, figures.count),
+            (Some(1.0), None, Some(8))
+        );
         assert!(Figures::with_failures("ms", vec![], 3).is_none());
     }
 }

@@ -77,10 +77,7 @@ pub(crate) fn wall_anchor_ns(header: &RunHeader) -> u64 {
 /// The wall time of a stamp.
 pub(crate) fn wall(header: &RunHeader, at_ns: u64) -> Timestamp {
     let offset = SignedDuration::from_nanos(i64::try_from(at_ns).unwrap_or(i64::MAX));
-    header
-        .wall_start
-        .checked_add(offset)
-        .unwrap_or(header.wall_start)
+    header.wall_start.checked_add(offset).unwrap_or(header.wall_start)
 }
 
 /// Makes `path` and lets `fill` write it through a buffer.

@@ -94,18 +94,26 @@ impl Tally {
         };
         let since = |at: u64| at.saturating_sub(stamps.start_ns) as f64 * S_PER_NS;
         let (ttft, latency) = (since(first), since(last));
-        let output = record.usage.completion_tokens.filter(|tokens| *tokens > 0).unwrap_or(1);
+        let output = record
+            .usage
+            .completion_tokens
+            .filter(|tokens| *tokens > 0)
+            .unwrap_or(1);
         let tpot = (output > 1).then(|| (latency - ttft) / (output - 1) as f64);
         self.input_tokens += record.usage.prompt_tokens.unwrap_or(record.isl_planned);
         self.output_tokens += output;
         self.ttft.push(ttft);
         self.tpot.extend(tpot);
         self.e2el.push(latency);
-        self.itl.extend(timeline::gaps(&record.chunks).map(|gap| gap.ns as f64 * S_PER_NS));
+        self.itl
+            .extend(timeline::gaps(&record.chunks).map(|gap| gap.ns as f64 * S_PER_NS));
         self.requests.push((record.sequence, latency, queued));
         self.spans.push((stamps.start_ns, last));
         for chunk in &record.chunks {
-            *self.chunks.entry(chunk.at_ns.saturating_sub(self.start_ns) / 1_000_000_000).or_default() += 1;
+            *self
+                .chunks
+                .entry(chunk.at_ns.saturating_sub(self.start_ns) / 1_000_000_000)
+                .or_default() += 1;
         }
         self.good += u64::from(self.slo.is_some_and(|slo| meets(&slo, ttft, tpot, latency)));
     }
@@ -142,7 +150,12 @@ impl Tally {
             "queue_times": self.requests.iter().map(|request| request.2).collect::<Vec<_>>(),
         });
         let keys = result.as_object_mut().expect("it was made as an object");
-        for (name, values) in [("ttft", self.ttft), ("tpot", self.tpot), ("itl", self.itl), ("e2el", self.e2el)] {
+        for (name, values) in [
+            ("ttft", self.ttft),
+            ("tpot", self.tpot),
+            ("itl", self.itl),
+            ("e2el", self.e2el),
+        ] {
             figures(keys, name, values);
         }
         result

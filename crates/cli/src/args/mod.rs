@@ -1,10 +1,12 @@
 //! What can be typed: one struct a subcommand, typed values, help beside the field. Reading these never touches a disk, a
 //! network or a clock.
 
+mod export;
 mod run;
 mod scenario;
 mod server;
 
+pub(crate) use export::ExportArgs;
 pub(crate) use run::{DemoArgs, LimitKey, RunArgs, SendArgs};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
@@ -147,6 +149,8 @@ pub(crate) struct DumpArgs {
 pub(crate) struct ReportArgs {
     /// The run's folder.
     pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
     /// How the summary is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -26,9 +26,7 @@ pub struct ErrorDetails {
 impl ErrorDetails {
     pub(crate) fn of(record: &RequestRecord) -> Self {
         let message = record.error.clone().unwrap_or_default();
-        let status = record
-            .http_status
-            .filter(|status| !(200..300).contains(status));
+        let status = record.http_status.filter(|status| !(200..300).contains(status));
         match status {
             Some(status) => Self {
                 code: Some(status),

@@ -8,7 +8,9 @@ use super::Options;
 /// `input_config` of both `profile_export_aiperf.json` and `server_metrics_export.json`.
 pub(crate) fn of(header: &RunHeader, options: &Options) -> Value {
     let replay = |path: &str| {
-        let found = header.scenario.pointer(&format!("/document/workload/replay/{path}"));
+        let found = header
+            .scenario
+            .pointer(&format!("/document/workload/replay/{path}"));
         found.filter(|value| !value.is_null()).cloned()
     };
     let (base, path) = split(header.server.url.as_str());
@@ -27,12 +29,12 @@ pub(crate) fn of(header: &RunHeader, options: &Options) -> Value {
         ),
         ("datasets", Some(json!([dataset(header, &replay)]))),
         ("phases", Some(json!([profiling(header, &replay)]))),
-        (
-            "artifacts",
-            options.dir.as_ref().map(|dir| json!({"dir": dir})),
-        ),
+        ("artifacts", options.dir.as_ref().map(|dir| json!({"dir": dir}))),
         ("slos", slos),
-        ("tokenizer", options.tokenizer.as_ref().map(|name| json!({"name": name}))),
+        (
+            "tokenizer",
+            options.tokenizer.as_ref().map(|name| json!({"name": name})),
+        ),
         ("gpu_telemetry", Some(json!({"enabled": false}))),
         ("network_latency", Some(json!({"enabled": false}))),
         ("runtime", Some(json!({"ui": "none", "workers": 1}))),
@@ -88,7 +90,9 @@ fn slos(header: &RunHeader) -> Option<Value> {
 }
 
 fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
-    let there = entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    let there = entries
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
     Value::Object(there.collect::<Map<_, _>>())
 }
 

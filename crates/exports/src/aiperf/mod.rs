@@ -151,6 +151,9 @@ fn is_address(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or_default();
     let bare = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let host = bare.map_or_else(|| host.split(':').next().unwrap_or_default(), |(inside, _)| inside);
+    let host = bare.map_or_else(
+        || host.split(':').next().unwrap_or_default(),
+        |(inside, _)| inside,
+    );
     host.parse::<IpAddr>().is_ok()
 }

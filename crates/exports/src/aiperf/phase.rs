@@ -119,7 +119,10 @@ impl PhaseTally {
         for (metric, figures) in self.spans.figures(window) {
             put(metric, Some(figures));
         }
-        let gaps = self.spans.gaps().map(|gaps| gaps.iter().map(|ns| *ns as f64 * MS_PER_NS).collect());
+        let gaps = self
+            .spans
+            .gaps()
+            .map(|gaps| gaps.iter().map(|ns| *ns as f64 * MS_PER_NS).collect());
         put(
             &INTER_CHUNK_LATENCY,
             gaps.and_then(|gaps| Figures::of(INTER_CHUNK_LATENCY.unit, gaps)),
@@ -177,7 +180,10 @@ impl PhaseTally {
         let failed = self.failed as f64;
         let positive = |value: u64| (value > 0).then_some(value as f64);
         let both = self.valid > 0 && self.failed > 0;
-        let (isl, osl) = (self.total("input_sequence_length"), self.total("output_sequence_length"));
+        let (isl, osl) = (
+            self.total("input_sequence_length"),
+            self.total("output_sequence_length"),
+        );
         let tokens = isl.zip(osl).map(|(isl, osl)| isl + osl);
         let good = self.total("good_request_count");
         let (prompt, read) = (
@@ -194,20 +200,35 @@ impl PhaseTally {
             ("good_request_fraction", good.map(|good| good / (valid + failed))),
             ("error_request_count", positive(self.failed)),
             ("completed_request_count", both.then_some(valid + failed)),
-            ("request_error_rate", both.then(|| 100.0 * failed / (valid + failed))),
-            ("total_error_isl", (!self.error_isl.is_empty()).then(|| self.error_isl.iter().sum())),
+            (
+                "request_error_rate",
+                both.then(|| 100.0 * failed / (valid + failed)),
+            ),
+            (
+                "total_error_isl",
+                (!self.error_isl.is_empty()).then(|| self.error_isl.iter().sum()),
+            ),
             ("context_overflow_count", positive(self.overflows)),
-            ("benchmark_duration", self.extent.map(|(first, last)| (last - first) * 1e-9)),
+            (
+                "benchmark_duration",
+                self.extent.map(|(first, last)| (last - first) * 1e-9),
+            ),
             ("total_isl", isl),
             ("total_osl", osl),
             ("total_output_tokens", self.total("output_token_count")),
             ("total_reasoning_tokens", self.total("reasoning_token_count")),
             ("osl_mismatch_count", osl.map(|_| self.mismatches as f64)),
             ("total_usage_prompt_tokens", self.total("usage_prompt_tokens")),
-            ("total_usage_completion_tokens", self.total("usage_completion_tokens")),
+            (
+                "total_usage_completion_tokens",
+                self.total("usage_completion_tokens"),
+            ),
             ("total_usage_total_tokens", self.total("usage_total_tokens")),
             ("total_usage_prompt_cache_read_tokens", read),
-            ("total_usage_reasoning_tokens", self.total("usage_reasoning_tokens")),
+            (
+                "total_usage_reasoning_tokens",
+                self.total("usage_reasoning_tokens"),
+            ),
             (
                 "overall_usage_prompt_cache_read_pct",
                 prompt.zip(read).map(|(prompt, read)| 100.0 * read / prompt),
@@ -216,7 +237,10 @@ impl PhaseTally {
                 "theoretical_prefix_cache_hit",
                 positive(self.total_blocks).map(|total| 100.0 * self.hit_blocks as f64 / total),
             ),
-            (SKIPPED_OVERFLOWS.tag, positive(self.overflows).filter(|_| self.skip_overflow)),
+            (
+                SKIPPED_OVERFLOWS.tag,
+                positive(self.overflows).filter(|_| self.skip_overflow),
+            ),
         ];
         let there = found.into_iter().filter_map(|(tag, value)| Some((tag, value?)));
         there.map(|(tag, value)| (named(RUN, tag), value)).collect()

@@ -8,7 +8,7 @@ use record::request::{Outcome, Phase};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::catalogue::{ERROR_ISL, INTER_CHUNK_LATENCY, Metric, MS_PER_NS, RECORD};
+use super::catalogue::{ERROR_ISL, INTER_CHUNK_LATENCY, MS_PER_NS, Metric, RECORD};
 use super::failure::ErrorDetails;
 use super::observed::Observed;
 use crate::figures::Quantity;
@@ -79,6 +79,7 @@ pub(crate) struct Metadata<'a> {
 
 /// Keys that only rows of the measurement have.
 #[derive(Debug, Serialize)]
+#[allow(clippy::struct_field_names, reason = "they are the file's keys")]
 pub(crate) struct PhaseIndex {
     /// 0.
     pub phase_index: u32,
@@ -174,10 +175,7 @@ pub(crate) fn line<'a>(
             context_overflow_skip: false,
             agent_depth: record.depth,
             parent_correlation_id: record.parent_session_id.as_deref(),
-            root_correlation_id: record
-                .parent_session_id
-                .as_deref()
-                .unwrap_or(&record.session_id),
+            root_correlation_id: record.parent_session_id.as_deref().unwrap_or(&record.session_id),
         },
         metrics: Metrics(seen),
         error: (record.outcome != Outcome::Ok).then(|| ErrorDetails::of(record)),

@@ -25,7 +25,7 @@ struct Span {
 /// The requests of a phase.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
-    spans: Vec<Span>,
+    requests: Vec<Span>,
     /// All gaps in ns, request after request.
     gaps: Vec<u64>,
     overfull: bool,
@@ -38,7 +38,7 @@ impl Spans {
         if answered {
             self.push_gaps(seen);
         }
-        self.spans.push(Span {
+        self.requests.push(Span {
             start_ns: seen.record.stamps.start_ns,
             first_ns: seen.record.stamps.first_content_ns.filter(|_| answered),
             end_ns: seen.end_ns(),
@@ -64,7 +64,7 @@ impl Spans {
 
     /// The sweep-line metrics over `window`, in ns.
     pub(crate) fn figures(&self, window: (u64, u64)) -> Vec<(&'static Metric, Figures)> {
-        if self.spans.is_empty() {
+        if self.requests.is_empty() {
             return Vec::new();
         }
         let window = (window.0 as f64, window.1 as f64);
@@ -101,7 +101,7 @@ impl Spans {
 
     fn steps(&self, mut jumps_of: impl FnMut(&Span, &mut Vec<(f64, f64)>)) -> Steps {
         let mut jumps = Vec::new();
-        for span in &self.spans {
+        for span in &self.requests {
             jumps_of(span, &mut jumps);
         }
         Steps::of(jumps)

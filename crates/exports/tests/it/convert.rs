@@ -23,7 +23,10 @@ pub(crate) fn folder_of(artifacts: &Path, folder: &Path) -> Value {
         first.theoretical_hit_blocks = hits["sum"].as_u64().unwrap();
     }
     let mut header = header();
-    header.benchmark_id = document["benchmark_id"].as_str().unwrap().to_owned();
+    document["benchmark_id"]
+        .as_str()
+        .unwrap()
+        .clone_into(&mut header.benchmark_id);
     run(folder, &header, &records, window(&document));
     document
 }
@@ -71,9 +74,18 @@ fn record(row: &Value) -> RequestRecord {
 
     let first = start + ns("time_to_first_token").unwrap();
     let mut at_ns = first;
-    let mut push = |at_ns| record.chunks.push(ContentChunk { at_ns, same_read: false });
+    let mut push = |at_ns| {
+        record.chunks.push(ContentChunk {
+            at_ns,
+            same_read: false,
+        });
+    };
     push(first);
-    for gap in row["metrics"]["inter_chunk_latency"]["value"].as_array().into_iter().flatten() {
+    for gap in row["metrics"]["inter_chunk_latency"]["value"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
         at_ns += (number(gap) * 1e6).round() as u64;
         push(at_ns);
     }

@@ -7,9 +7,7 @@ use exports::aiperf::{self, Options};
 use record::folder::Recorder;
 use record::header::{Digests, Host, RunHeader, Selection, ServerFacts, ServerUrl, Slo, ValidityInputs};
 use record::marks::{Mark, RunEvent, Stop};
-use record::request::{
-    CancelCause, ContentChunk, FailureKind, Outcome, Phase, RequestRecord, Stamps, Usage,
-};
+use record::request::{CancelCause, ContentChunk, FailureKind, Outcome, Phase, RequestRecord, Stamps, Usage};
 use serde_json::{Value, json};
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -175,6 +173,8 @@ pub(crate) fn mixed() -> Vec<RequestRecord> {
         overflow,
         cut,
         answered(7, 1070, &[1100]),
+        answered(8, 1110, &[1150, 1155, 1165]),
+        answered(9, 1170, &[1230, 1231]),
     ]
 }
 

@@ -36,11 +36,18 @@ fn tolerance(tag: &str, figure: &str) -> Option<f64> {
 }
 
 fn is_sweep(tag: &str) -> bool {
-    tag.starts_with("active_") || tag == "tokens_in_flight" || (tag.starts_with("effective_") && tag != "effective_latency")
+    tag.starts_with("active_")
+        || tag == "tokens_in_flight"
+        || (tag.starts_with("effective_") && tag != "effective_latency")
 }
 
 /// Every metric object of `theirs` that `wanted` names is in `ours`, figure by figure; and the other way round.
-fn check_metrics(what: &str, theirs: &Map<String, Value>, ours: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> usize {
+fn check_metrics(
+    what: &str,
+    theirs: &Map<String, Value>,
+    ours: &Map<String, Value>,
+    wanted: impl Fn(&str) -> bool,
+) -> usize {
     let mut compared = 0;
     let metric = |value: &Value| value.get("unit").is_some();
     for (tag, their) in theirs.iter().filter(|(tag, value)| metric(value) && wanted(tag)) {
@@ -53,8 +60,13 @@ fn check_metrics(what: &str, theirs: &Map<String, Value>, ours: &Map<String, Val
         assert_eq!(their_keys, our_keys, "{what} {tag}");
         for figure in their_keys.iter().filter(|key| *key != "unit") {
             let (a, b) = (their[figure].as_f64().unwrap(), our[figure].as_f64().unwrap());
-            let Some(close) = tolerance(tag, figure) else { continue };
-            assert!((a - b).abs() <= close * a.abs() + 1e-12, "{what} {tag}.{figure}: theirs {a}, ours {b}");
+            let Some(close) = tolerance(tag, figure) else {
+                continue;
+            };
+            assert!(
+                (a - b).abs() <= close * a.abs() + 1e-12,
+                "{what} {tag}.{figure}: theirs {a}, ours {b}"
+            );
             compared += 1;
         }
     }
@@ -78,14 +90,30 @@ fn figures_of_whole_runs() {
         assert!(check_metrics(run, theirs, ours, known) > 480, "{run}");
         // When the warm-up's window began is not told, so its sweep and its blocks cannot be placed.
         let placed = |tag: &str| {
-            known(tag) && !is_sweep(tag) && !tag.contains("_throughput") && tag != "theoretical_prefix_cache_hit"
+            known(tag)
+                && !is_sweep(tag)
+                && !tag.contains("_throughput")
+                && tag != "theoretical_prefix_cache_hit"
         };
         let warmup = |document: &Value| document["warmup_metrics"].as_object().unwrap().clone();
-        assert!(check_metrics(run, &warmup(&document), &warmup(&json), placed) > 250, "{run}");
+        assert!(
+            check_metrics(run, &warmup(&document), &warmup(&json), placed) > 250,
+            "{run}"
+        );
 
         check_rows(run, &lines(&oracle.join("profile_export.jsonl.gz")), &rows);
-        check_csv(run, &std::fs::read_to_string(oracle.join("profile_export_aiperf.csv")).unwrap(), &csv);
-        for key in ["benchmark_id", "was_cancelled", "error_summary", "schema_version", "aiperf_version"] {
+        check_csv(
+            run,
+            &std::fs::read_to_string(oracle.join("profile_export_aiperf.csv")).unwrap(),
+            &csv,
+        );
+        for key in [
+            "benchmark_id",
+            "was_cancelled",
+            "error_summary",
+            "schema_version",
+            "aiperf_version",
+        ] {
             assert_eq!(document[key], json[key], "{run} {key}");
         }
         assert_eq!(document["metadata"]["scenario"], json["metadata"]["scenario"]);
@@ -99,10 +127,18 @@ fn figures_of_whole_runs() {
 fn check_rows(run: &str, theirs: &[Value], ours: &[Value]) {
     assert_eq!(theirs.len(), ours.len(), "{run}");
     // Those name processes of aiperf, and requests of the recording.
-    let unlike = ["worker_id", "record_processor_id", "source_outer_idx", "source_inner_idx"];
+    let unlike = [
+        "worker_id",
+        "record_processor_id",
+        "source_outer_idx",
+        "source_inner_idx",
+    ];
     for (their, our) in theirs.iter().zip(ours) {
         for (key, value) in their["metadata"].as_object().unwrap() {
-            assert!(unlike.contains(&key.as_str()) || *value == our["metadata"][key], "{run} {key}: {their} {our}");
+            assert!(
+                unlike.contains(&key.as_str()) || *value == our["metadata"][key],
+                "{run} {key}: {their} {our}"
+            );
         }
         for (tag, their) in their["metrics"].as_object().unwrap() {
             if ABSENT.contains(&tag.as_str()) {
@@ -131,7 +167,10 @@ fn check_csv(run: &str, theirs: &str, ours: &str) {
     };
     let (theirs, ours) = (kept(theirs), kept(ours));
     let names = |lines: &[String]| -> Vec<String> {
-        lines.iter().map(|line| line.split(',').next().unwrap().to_owned()).collect()
+        lines
+            .iter()
+            .map(|line| line.split(',').next().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(names(&theirs), names(&ours), "{run}");
     for (their, our) in theirs.iter().zip(&ours) {
