@@ -30,14 +30,14 @@ const S_PER_NS: f64 = 1e-9;
 /// When the folder holds no run or no header, or the file cannot be written.
 pub fn write(run_folder: &Path, file: &Path) -> Result<(), ExportError> {
     let mut run = Run::open(run_folder)?;
-    let (start, end) = run.bounds(Phase::Profiling);
-    let start = start.unwrap_or(0);
+    let start = run.bounds(Phase::Profiling).0.unwrap_or(0);
     let mut tally = Tally::new(&run.header, start);
     run.for_each(|entry| {
         tally.push(entry);
         Ok(())
     })?;
-    let duration_s = end.unwrap_or(tally.last_ns).saturating_sub(start) as f64 * S_PER_NS;
+    // Its clock stops with the last request. A phase of ours can be stated to end later, with its grace period.
+    let duration_s = tally.last_ns.saturating_sub(start) as f64 * S_PER_NS;
     let result = tally.result(&run.header, duration_s);
     folder::write(file, |out| {
         serde_json::to_writer(&mut *out, &result).map_err(ExportError::writing(file))?;

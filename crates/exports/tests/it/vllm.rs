@@ -59,21 +59,22 @@ fn keys() {
 fn formulas() {
     let result = result();
     for (key, value) in [
-        ("duration", 2.0),
+        // From the start of the phase to the end of its last request, which was failed or answered.
+        ("duration", 0.332),
         ("completed", 5.0),
         // Three failures and an overflow; the cancelled one is no failure.
         ("failed", 4.0),
         ("num_prompts", 9.0),
         ("total_input_tokens", 500.0),
         ("total_output_tokens", 13.0),
-        ("request_throughput", 2.5),
-        ("output_throughput", 6.5),
-        ("total_token_throughput", 256.5),
+        ("request_throughput", 5.0 / 0.332),
+        ("output_throughput", 13.0 / 0.332),
+        ("total_token_throughput", 513.0 / 0.332),
         ("max_output_tokens_per_s", 13.0),
         // request-0 to 1070 and request-1 to 1058; request-7 starts as request-0 ends.
         ("max_concurrent_requests", 2.0),
         // All but request-0 (70 ms) and request-9 (TTFT 60 ms).
-        ("request_goodput", 1.5),
+        ("request_goodput", 3.0 / 0.332),
         ("mean_ttft_ms", (40.0 + 40.0 + 30.0 + 40.0 + 60.0) / 5.0),
         ("mean_e2el_ms", (70.0 + 48.0 + 30.0 + 55.0 + 61.0) / 5.0),
         // (latency − TTFT) / (tokens − 1), of answers with more than one token.
