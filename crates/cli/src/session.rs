@@ -1,6 +1,6 @@
 //! One run from its prepared parts to its summary: header, writer thread, run loop, progress, report.
 
-use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs};
+use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::workload::{self, Scenario};
 use crate::{output, plan_digest, progress, stop};
@@ -42,7 +42,7 @@ pub(crate) struct Target {
 impl Target {
     /// Asks the server about itself: a server that is down or serves another model is refused before anything is sent.
     pub(crate) async fn ask(args: &SendArgs) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::new(&args.url, CHAT_PATH)?;
+        let endpoint = Endpoint::new(&args.url, args.wire.path.as_deref().unwrap_or(CHAT_PATH))?;
         let tls = TlsOptions {
             insecure: args.insecure,
             ca: args.ca.clone(),
@@ -72,6 +72,11 @@ impl Target {
             .map(|line| header(line))
             .collect::<anyhow::Result<_>>()?;
         Ok(Self { client, facts })
+    }
+
+    /// The served model's name.
+    pub(crate) fn model(&self) -> &str {
+        &self.facts.model
     }
 
     /// The context length that the server tells.
@@ -146,9 +151,9 @@ impl Session {
                 LimitKey::MaxTokens => corpus::prompt::LimitKey::MaxTokens,
             },
             min_tokens: send.min_tokens,
-            extra: Vec::new(),
-            ignore_eos: scenario.replay.ignore_eos,
-            usage: true,
+            extra: send.wire.extra.clone(),
+            ignore_eos: scenario.replay.ignore_eos && !states_ignore_eos(&send.wire),
+            usage: send.wire.usage,
         })?;
         let digests = (
             corpus.sha256.clone(),
@@ -293,6 +298,13 @@ pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exi
     }
 }
 
+/// Whether the user's own fields hold `ignore_eos`, which then goes out as it is; null counts as absent (aiperf 0.12.0).
+fn states_ignore_eos(wire: &Wire) -> bool {
+    wire.extra
+        .iter()
+        .any(|(name, value)| name == "ignore_eos" && value.get() != "null")
+}
+
 fn wall_start(clock: &Clock) -> anyhow::Result<jiff::Timestamp> {
     Ok(jiff::Timestamp::from_nanosecond(i128::from(
         clock.wall_anchor_ns(),
@@ -350,6 +362,7 @@ fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<
         ("session_header".to_owned(), json!(send.session_header)),
         ("min_tokens".to_owned(), json!(send.min_tokens)),
         ("insecure".to_owned(), json!(send.insecure)),
+        ("usage_asked".to_owned(), json!(send.wire.usage)),
         (
             "output_limit_key".to_owned(),
             json!(match send.output_limit_key {

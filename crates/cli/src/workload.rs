@@ -210,20 +210,21 @@ fn with_hint(error: FetchError) -> anyhow::Error {
 
 /// Loads the scenario's corpus from `file`; the digest must be the stated one.
 pub(crate) fn load(file: &Path, replay: &spec::Replay, limit: Option<u64>) -> anyhow::Result<Corpus> {
+    load_some(file, replay, limit, None)
+}
+
+/// As [`load`], for the first `entries` traces that fit.
+pub(crate) fn load_some(
+    file: &Path,
+    replay: &spec::Replay,
+    limit: Option<u64>,
+    entries: Option<usize>,
+) -> anyhow::Result<Corpus> {
     let mut options = LoadOptions::default();
+    options.selection.entries = entries;
     options.selection.max_context_length = limit;
     options.reconstruct.split_flattened_agents = replay.split_flattened_agents;
     let corpus = Corpus::load(file, Some(&replay.corpus.sha256), &options, None)?;
-    if corpus.traces.is_empty() {
-        let found = corpus.selection;
-        bail!(
-            "{}: none of the {} traces is left: each needs more than the context limit of {} tokens (largest: {})",
-            file.display(),
-            found.scanned,
-            limit.unwrap_or_default(),
-            found.largest
-        );
-    }
     for warning in &corpus.warnings {
         output::say(&format!("warning: {}: {warning}", file.display()));
     }

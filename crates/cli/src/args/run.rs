@@ -61,6 +61,30 @@ pub(crate) struct SendArgs {
     /// Take a proxy from the environment for model listing and corpus download; timed requests never use one.
     #[arg(long)]
     pub(crate) proxy_from_env: bool,
+    /// What only `profile` lets the user choose.
+    #[arg(skip)]
+    pub(crate) wire: Wire,
+}
+
+/// Parts of a request that `run` fixes and `profile` has flags for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    /// Path of the endpoint; `None` for the usual one.
+    pub(crate) path: Option<String>,
+    /// Ask for the server's token counts.
+    pub(crate) usage: bool,
+    /// Further fields of every body, in order, values as JSON text.
+    pub(crate) extra: Vec<(String, Box<serde_json::value::RawValue>)>,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self {
+            path: None,
+            usage: true,
+            extra: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
