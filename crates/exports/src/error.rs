@@ -17,6 +17,14 @@ pub enum ExportError {
         /// The run's folder.
         path: PathBuf,
     },
+    /// A bound of goodput that cannot be taken.
+    #[error(
+        "`{given}` is no bound; expected tag:value, where tag is a metric that each request has and value a number above 0"
+    )]
+    Bound {
+        /// What was given.
+        given: String,
+    },
     /// The operating system refused.
     #[error("cannot write {}: {source}", path.display())]
     File {

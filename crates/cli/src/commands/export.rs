@@ -10,7 +10,7 @@ pub(super) fn write(args: &ExportArgs, folder: &Path) -> anyhow::Result<()> {
     if let Some(out) = &args.aiperf_artifacts {
         let options = aiperf::Options {
             dir: Some(out.display().to_string()),
-            tokenizer: None,
+            ..aiperf::Options::default()
         };
         aiperf::write(folder, out, &options)?;
         output::say(&format!("aiperf's artifact files lie in {}", out.display()));

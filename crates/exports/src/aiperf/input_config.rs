@@ -3,7 +3,7 @@
 use record::header::RunHeader;
 use serde_json::{Map, Value, json};
 
-use super::Options;
+use super::{Bound, Options};
 
 /// `input_config` of both `profile_export_aiperf.json` and `server_metrics_export.json`.
 pub(crate) fn of(header: &RunHeader, options: &Options) -> Value {
@@ -14,7 +14,7 @@ pub(crate) fn of(header: &RunHeader, options: &Options) -> Value {
         found.filter(|value| !value.is_null()).cloned()
     };
     let (base, path) = split(header.server.url.as_str());
-    let slos = slos(header);
+    let slos = slos(&options.bounds_of(header));
     object([
         ("models", Some(json!({"items": [{"name": header.server.model}]}))),
         (
@@ -78,15 +78,13 @@ fn profiling(header: &RunHeader, replay: Choice<'_>) -> Value {
     ])
 }
 
-/// The bounds of the only SLO class.
-fn slos(header: &RunHeader) -> Option<Value> {
-    let slo = super::only_slo(header)?;
-    let bound = |ms: f64| (ms > 0.0).then(|| json!(ms));
-    Some(object([
-        ("time_to_first_token", bound(slo.ttft_ms)),
-        ("inter_token_latency", bound(slo.itl_ms)),
-        ("request_latency", bound(slo.e2e_ms)),
-    ]))
+/// What makes a request good.
+fn slos(bounds: &[Bound]) -> Option<Value> {
+    let stated = bounds.iter().map(Bound::stated);
+    let stated: Map<_, _> = stated
+        .map(|(tag, value)| (tag.to_owned(), value.into()))
+        .collect();
+    (!stated.is_empty()).then_some(Value::Object(stated))
 }
 
 fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {

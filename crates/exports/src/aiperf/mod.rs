@@ -6,6 +6,7 @@
 //!
 //! `server_metrics_export.json` is not written here: whoever has the scrapes takes [`provenance`] for its head.
 
+mod bounds;
 pub mod catalogue;
 mod csv;
 mod document;
@@ -21,11 +22,12 @@ use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use record::header::{RunHeader, Slo};
+use record::header::RunHeader;
 use record::request::Phase;
 use record::summary::Tally;
 use serde_json::Value;
 
+pub use bounds::Bound;
 pub use failure::{ErrorCount, ErrorDetails, FAILURES_MAX};
 pub use observed::Observed;
 
@@ -52,6 +54,27 @@ pub struct Options {
     pub dir: Option<String>,
     /// The tokenizer's name for `input_config`; left out without one.
     pub tokenizer: Option<String>,
+    /// What the files' names begin with: `foo.jsonl`, `foo.json`, `foo.csv`; `None` for aiperf's own names.
+    pub prefix: Option<String>,
+    /// What makes a request good; those of the run's only SLO class when empty.
+    pub bounds: Vec<Bound>,
+}
+
+impl Options {
+    fn names(&self) -> [String; 3] {
+        match &self.prefix {
+            None => [RECORDS_FILE, JSON_FILE, CSV_FILE].map(str::to_owned),
+            Some(prefix) => ["jsonl", "json", "csv"].map(|ending| format!("{prefix}.{ending}")),
+        }
+    }
+
+    fn bounds_of(&self, header: &RunHeader) -> Vec<Bound> {
+        if self.bounds.is_empty() {
+            bounds::of_classes(header)
+        } else {
+            self.bounds.clone()
+        }
+    }
 }
 
 /// The keys that `profile_export_aiperf.json` and `server_metrics_export.json` both begin or end with.
@@ -82,8 +105,9 @@ pub fn provenance(header: &RunHeader, options: &Options) -> Provenance {
 pub fn write(run_folder: &Path, out: &Path, options: &Options) -> Result<Vec<PathBuf>, ExportError> {
     let mut run = Run::open(run_folder)?;
     fs::create_dir_all(out).map_err(ExportError::writing(out))?;
-    let paths = [RECORDS_FILE, JSON_FILE, CSV_FILE].map(|name| out.join(name));
-    let found = read(&mut run, &paths[0])?;
+    let paths = options.names().map(|name| out.join(name));
+    let bounds = options.bounds_of(&run.header);
+    let found = read(&mut run, &bounds, &paths[0])?;
     folder::write(&paths[1], |file| {
         let document = document::of(&run, &found, options);
         serde_json::to_writer_pretty(&mut *file, &document).map_err(ExportError::writing(&paths[1]))?;
@@ -106,16 +130,16 @@ struct Found {
 }
 
 /// Reads the records once: each leaves its line at `records_path`, and its values in its phase.
-fn read(run: &mut Run, records_path: &Path) -> Result<Found, ExportError> {
+fn read(run: &mut Run, bounds: &[Bound], records_path: &Path) -> Result<Found, ExportError> {
     let header = run.header.clone();
-    let (slo, no_lookup) = (only_slo(&header), is_address(header.server.url.as_str()));
+    let no_lookup = is_address(header.server.url.as_str());
     let skip_overflow = header.validity.scenario.is_some();
     let mut summary = Tally::new(Some(header.clone()), &run.marks);
     let (mut warmup, mut profiling) = (PhaseTally::new(skip_overflow), PhaseTally::new(skip_overflow));
     folder::write(records_path, |file| {
         run.for_each(|entry| {
             summary.push(entry);
-            let seen = Observed::of(entry, slo, no_lookup);
+            let seen = Observed::of(entry, bounds, no_lookup);
             match entry.record.phase {
                 Phase::Warmup => warmup.push(&seen),
                 Phase::Profiling => profiling.push(&seen),
@@ -138,12 +162,6 @@ fn read(run: &mut Run, records_path: &Path) -> Result<Found, ExportError> {
         warmup: (!warmup.is_empty()).then(|| warmup.finish(window(Phase::Warmup))),
         validity: summary.finish(record::folder::Losses::default()).validity,
     })
-}
-
-/// aiperf has one set of bounds; ours stand by class. With more than one class there is no goodput in these files.
-fn only_slo(header: &RunHeader) -> Option<Slo> {
-    let mut classes = header.slo.values();
-    classes.next().filter(|_| classes.next().is_none()).copied()
 }
 
 /// The server is named by an address.

@@ -5,11 +5,10 @@
 //! request was due is their `credit_issued_ns`, the end of its stream their `request_end_ns`.
 
 use record::folder::Entry;
-use record::header::Slo;
 use record::request::{FailureKind, Outcome, RequestRecord};
 use record::timeline;
 
-use super::catalogue::MS_PER_NS;
+use super::bounds::{self, Bound};
 
 /// A record with what its run adds to it.
 #[derive(Clone, Copy, Debug)]
@@ -20,17 +19,17 @@ pub struct Observed<'a> {
     pub chunks_known: bool,
     /// The server is named by its address, so nothing is looked up.
     pub no_lookup: bool,
-    /// The only SLO class of the run.
-    pub slo: Option<Slo>,
+    /// What makes it good.
+    pub bounds: &'a [Bound],
 }
 
 impl<'a> Observed<'a> {
-    pub(crate) fn of(entry: &'a Entry, slo: Option<Slo>, no_lookup: bool) -> Self {
+    pub(crate) fn of(entry: &'a Entry, bounds: &'a [Bound], no_lookup: bool) -> Self {
         Self {
             record: &entry.record,
             chunks_known: entry.chunks_known,
             no_lookup,
-            slo,
+            bounds,
         }
     }
 
@@ -120,18 +119,9 @@ impl<'a> Observed<'a> {
             .is_some_and(|status| !(200..300).contains(&status))
     }
 
-    /// Every bound of the SLO is met, each figure by aiperf's definition; one that is missing meets none. `None` without an SLO.
+    /// Every bound is met; `None` without one.
     pub fn is_good(&self) -> Option<bool> {
-        let slo = self.slo?;
-        let within = |bound_ms: f64, ns: Option<f64>| {
-            bound_ms <= 0.0 || ns.is_some_and(|ns| ns * MS_PER_NS <= bound_ms)
-        };
-        let ns = |interval: Option<u64>| interval.map(|ns| ns as f64);
-        Some(
-            within(slo.ttft_ms, ns(self.ttft_ns()))
-                && within(slo.itl_ms, self.itl_ns())
-                && within(slo.e2e_ms, ns(self.latency_ns())),
-        )
+        bounds::all_met(self.bounds, self)
     }
 
     /// Output that is not what was asked for: off by more than 5 %, or by more than 50 tokens.

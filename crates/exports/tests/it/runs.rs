@@ -237,6 +237,7 @@ pub(crate) fn artifacts(folder: &Path) -> Artifacts {
     let options = Options {
         dir: Some("out".into()),
         tokenizer: Some("tok".into()),
+        ..Options::default()
     };
     let paths = aiperf::write(folder, &out, &options).unwrap();
     assert!(paths.iter().all(|path| path.is_file()) && paths.len() == 3);

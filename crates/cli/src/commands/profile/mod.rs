@@ -35,6 +35,7 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
         output::say(&format!("note: {note}"));
     }
     let dialect = dialect(resolved.dialect)?;
+    let bounds = artifacts::bounds(args)?;
     let out = folder::beneath(&args.output.artifact_dir, &clock)?;
     super::runtime()?.block_on(async {
         let prepared = prepare(args, &resolved, dialect, &out.join(INPUTS), clock).await;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
         };
         session.announce();
         let (ended, summary) = session.run(&out).await?;
-        artifacts::write(&artifacts::Wanted::new(args, &out))?;
+        artifacts::write(args, bounds, &out)?;
         super::run::show(&ended, &summary, &out, args.own.format)?;
         let exit = session::exit(&ended, &summary, args.own.require_valid);
         Ok(within_threshold(exit, &resolved, &summary))

@@ -167,7 +167,7 @@ pub const RECORD: &[RecordMetric] = &[
         "good_request_count",
         "Good Request Count",
         REQUESTS,
-        "1 when every bound of the only SLO class is met, else 0",
+        "1 when every bound of goodput is met, else 0",
         |seen| seen.is_good().map(|good| Whole(good.into())),
     ),
     each(

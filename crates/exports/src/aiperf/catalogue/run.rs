@@ -49,13 +49,13 @@ pub const RUN: &[Metric] = &[
         "goodput",
         "Goodput",
         "requests/sec",
-        "good requests / W; with exactly one SLO class",
+        "good requests / W; with bounds",
     ),
     metric(
         "good_request_fraction",
         "GoodRequestFraction",
         "ratio",
-        "good / (valid + failed); with exactly one SLO class",
+        "good / (valid + failed); with bounds",
     ),
     metric(
         "error_request_count",
