@@ -1,6 +1,7 @@
 //! `--aiperf-artifacts` and `--vllm-result`: a run's records in the formats of other tools.
 
 use crate::args::ExportArgs;
+use crate::exit::Exit;
 use crate::output;
 use exports::aiperf;
 use std::path::Path;
@@ -20,4 +21,15 @@ pub(super) fn write(args: &ExportArgs, folder: &Path) -> anyhow::Result<()> {
         output::say(&format!("the vLLM result lies in {}", file.display()));
     }
     Ok(())
+}
+
+/// The exit of a run whose files of other tools were written, or not: the run itself is complete on the disk then.
+pub(super) fn settle(written: anyhow::Result<()>, exit: Exit) -> Exit {
+    match written {
+        Ok(()) => exit,
+        Err(error) => {
+            output::say(&format!("error: {error:#}"));
+            Exit::Unfinished
+        }
+    }
 }

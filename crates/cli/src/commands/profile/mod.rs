@@ -45,10 +45,11 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
         };
         session.announce();
         let (ended, summary) = session.run(&out).await?;
-        artifacts::write(args, bounds, &out)?;
+        let written = artifacts::write(args, bounds, &out);
         super::run::show(&ended, &summary, &out, args.own.format)?;
         let exit = session::exit(&ended, &summary, args.own.require_valid);
-        Ok(within_threshold(exit, &resolved, &summary))
+        let exit = within_threshold(exit, &resolved, &summary);
+        Ok(super::export::settle(written, exit))
     })
 }
 
