@@ -11,6 +11,7 @@ pub mod aiperf;
 mod error;
 mod figures;
 mod folder;
+mod gaps;
 mod sweep;
 pub mod vllm;
 

@@ -11,16 +11,13 @@ use std::path::Path;
 use record::folder::Entry;
 use record::header::{RunHeader, Slo};
 use record::request::{Outcome, Phase};
-use record::stats::quantile::quantile;
 use record::timeline;
 use serde_json::{Map, Value, json};
 
 use crate::ExportError;
-use crate::figures::moments;
+use crate::figures::Figures;
 use crate::folder::{self, Run};
-
-/// The percentiles that are written.
-const PERCENTILES: [u32; 5] = [50, 75, 90, 95, 99];
+use crate::gaps::GapSample;
 
 const S_PER_NS: f64 = 1e-9;
 
@@ -57,7 +54,7 @@ struct Tally {
     output_tokens: u64,
     ttft: Vec<f64>,
     tpot: Vec<f64>,
-    itl: Vec<f64>,
+    itl: GapSample,
     e2el: Vec<f64>,
     /// Place in the order of sending, latency, time in the client's queue; failed requests too.
     requests: Vec<(u64, f64, f64)>,
@@ -105,8 +102,7 @@ impl Tally {
         self.ttft.push(ttft);
         self.tpot.extend(tpot);
         self.e2el.push(latency);
-        self.itl
-            .extend(timeline::gaps(&record.chunks).map(|gap| gap.ns as f64 * S_PER_NS));
+        timeline::gaps(&record.chunks).for_each(|gap| self.itl.push(gap.ns));
         self.requests.push((record.sequence, latency, queued));
         self.spans.push((stamps.start_ns, last));
         for chunk in &record.chunks {
@@ -150,29 +146,28 @@ impl Tally {
             "queue_times": self.requests.iter().map(|request| request.2).collect::<Vec<_>>(),
         });
         let keys = result.as_object_mut().expect("it was made as an object");
-        for (name, values) in [
-            ("ttft", self.ttft),
-            ("tpot", self.tpot),
-            ("itl", self.itl),
-            ("e2el", self.e2el),
-        ] {
-            figures(keys, name, values);
+        for (name, values) in [("ttft", self.ttft), ("tpot", self.tpot), ("e2el", self.e2el)] {
+            let ms = values.into_iter().map(|seconds| seconds * 1e3).collect();
+            figures(keys, name, &Figures::of("ms", ms).unwrap_or_default());
         }
+        figures(keys, "itl", &self.itl.figures("ms").unwrap_or_default());
         result
     }
 }
 
 /// Mean, median, standard deviation and percentiles in ms; 0 for no values, as numpy's stand-in there.
-fn figures(keys: &mut Map<String, Value>, name: &str, mut values: Vec<f64>) {
-    values.sort_unstable_by(f64::total_cmp);
-    let (mean, std, _) = moments(&values).unwrap_or_default();
-    let at = |p: f64| quantile(&values, p).unwrap_or(0.0);
-    let mut put = |what: String, seconds: f64| keys.insert(format!("{what}_{name}_ms"), json!(seconds * 1e3));
-    put("mean".into(), mean);
-    put("median".into(), at(0.5));
-    put("std".into(), std);
-    for percentile in PERCENTILES {
-        put(format!("p{percentile}"), at(f64::from(percentile) / 100.0));
+fn figures(keys: &mut Map<String, Value>, name: &str, found: &Figures) {
+    for (what, figure) in [
+        ("mean", found.avg),
+        ("median", found.p50),
+        ("std", found.std),
+        ("p50", found.p50),
+        ("p75", found.p75),
+        ("p90", found.p90),
+        ("p95", found.p95),
+        ("p99", found.p99),
+    ] {
+        keys.insert(format!("{what}_{name}_ms"), json!(figure.unwrap_or(0.0)));
     }
 }
 

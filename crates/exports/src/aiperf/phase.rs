@@ -119,13 +119,9 @@ impl PhaseTally {
         for (metric, figures) in self.spans.figures(window) {
             put(metric, Some(figures));
         }
-        let gaps = self
-            .spans
-            .gaps()
-            .map(|gaps| gaps.iter().map(|ns| *ns as f64 * MS_PER_NS).collect());
         put(
             &INTER_CHUNK_LATENCY,
-            gaps.and_then(|gaps| Figures::of(INTER_CHUNK_LATENCY.unit, gaps)),
+            self.spans.into_gaps().figures(INTER_CHUNK_LATENCY.unit),
         );
         put(&ERROR_ISL, Figures::of(ERROR_ISL.unit, self.error_isl));
         let dispatch = [self.credit_to_start, self.effective_latency];

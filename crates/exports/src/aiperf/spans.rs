@@ -1,16 +1,13 @@
 //! What was in flight when: the sweep-line metrics of a phase (`metrics-and-exports` §1.8).
 //!
-//! Kept per request: its start, first content and end, its tokens, and where its gaps stand in the phase's list of gaps. Beyond
-//! [`GAPS_MAX`] gaps the list is given up and output tokens are spread evenly from first content to end, as aiperf 0.12.0 does when it
-//! keeps no chunk times.
+//! Kept per request: its start, first content and end, its tokens, and where its gaps stand among the phase's. When there are too many
+//! gaps to keep, output tokens are spread evenly from first content to end, as aiperf 0.12.0 does when it keeps no chunk times.
 
 use super::catalogue::{Metric, SWEEP, named};
 use super::observed::Observed;
 use crate::figures::Figures;
+use crate::gaps::GapSample;
 use crate::sweep::{Steps, Weighted, together};
-
-/// Gaps that are kept for a phase: 8 bytes each, and four times that while the figures are made.
-pub(crate) const GAPS_MAX: usize = 16_000_000;
 
 #[derive(Clone, Debug)]
 struct Span {
@@ -26,17 +23,16 @@ struct Span {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     requests: Vec<Span>,
-    /// All gaps in ns, request after request.
-    gaps: Vec<u64>,
-    overfull: bool,
+    /// All gaps, request after request.
+    gaps: GapSample,
 }
 
 impl Spans {
     /// Takes an answered request, or a failed one: that has been open too, and no more is said of it.
     pub(crate) fn push(&mut self, seen: &Observed<'_>, answered: bool) {
-        let from = self.gaps.len();
+        let from = self.gaps.exact().len();
         if answered {
-            self.push_gaps(seen);
+            seen.gaps().for_each(|ns| self.gaps.push(ns));
         }
         self.requests.push(Span {
             start_ns: seen.record.stamps.start_ns,
@@ -44,22 +40,13 @@ impl Spans {
             end_ns: seen.end_ns(),
             isl: seen.isl().filter(|_| answered).unwrap_or(0) as f64,
             osl: seen.osl().filter(|_| answered).unwrap_or(0) as f64,
-            gaps: from..self.gaps.len(),
+            gaps: from..self.gaps.exact().len(),
         });
     }
 
-    fn push_gaps(&mut self, seen: &Observed<'_>) {
-        self.overfull |= self.gaps.len() + seen.record.chunks.len() > GAPS_MAX;
-        if self.overfull {
-            self.gaps = Vec::new();
-        } else {
-            self.gaps.extend(seen.gaps());
-        }
-    }
-
-    /// Every gap in ns; `None` when there were too many to keep.
-    pub(crate) fn gaps(&self) -> Option<&[u64]> {
-        (!self.overfull).then_some(&self.gaps)
+    /// The gaps, when nothing else is wanted any more.
+    pub(crate) fn into_gaps(self) -> GapSample {
+        self.gaps
     }
 
     /// The sweep-line metrics over `window`, in ns.
@@ -110,7 +97,7 @@ impl Spans {
     /// The request's gaps, each with its end.
     fn gap_ends<'a>(&'a self, span: &'a Span, first_ns: u64) -> impl Iterator<Item = (u64, u64)> + 'a {
         let mut at = first_ns;
-        let gaps = self.gaps.get(span.gaps.clone()).unwrap_or_default();
+        let gaps = self.gaps.exact().get(span.gaps.clone()).unwrap_or_default();
         gaps.iter().map(move |gap| {
             at = at.saturating_add(*gap);
             (*gap, at)
