@@ -1,11 +1,13 @@
 //! What can be typed: one struct a subcommand, typed values, help beside the field. Reading these never touches a disk, a
 //! network or a clock.
 
+mod export;
 pub(crate) mod profile;
 mod run;
 mod scenario;
 mod server;
 
+pub(crate) use export::ExportArgs;
 pub(crate) use run::{DemoArgs, LimitKey, RunArgs, SendArgs, Wire};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
@@ -150,6 +152,8 @@ pub(crate) struct DumpArgs {
 pub(crate) struct ReportArgs {
     /// The run's folder.
     pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
     /// How the summary is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -1,6 +1,6 @@
 //! Options that decide where requests go and what is kept.
 
-use super::{Format, PromptArgs, ScenarioArgs};
+use super::{ExportArgs, Format, PromptArgs, ScenarioArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -15,6 +15,8 @@ pub(crate) struct RunArgs {
     /// Folder for everything the run leaves behind; must be new or empty. Default: `runs/` and the time of the start.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
     /// How the summary is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -3,6 +3,7 @@
 mod corpus;
 mod demo;
 mod documents;
+mod export;
 mod plan;
 mod profile;
 mod report;

@@ -242,6 +242,10 @@ fn a_trial_sends_aiperfs_body_and_is_stamped() {
         "--burst-phase-starts",
         "--request-count",
         "12",
+        "--goodput",
+        "time_to_first_token:1000000",
+        "--profile-export-prefix",
+        "mine",
     ];
     let (output, bodies) = trial(&server, &artifacts, &flags);
     let said = err(&output);
@@ -274,6 +278,11 @@ fn a_trial_sends_aiperfs_body_and_is_stamped() {
             .contains("concurrency: 4")
     );
     assert_eq!(summary["profiling"]["counts"]["started"], 12);
+    let exported: Value =
+        serde_json::from_slice(&std::fs::read(artifacts.join("mine.json")).unwrap()).unwrap();
+    let ok = &summary["profiling"]["counts"]["ok"];
+    assert_eq!(exported["good_request_count"]["avg"].as_f64(), ok.as_f64());
+    assert!(artifacts.join("mine.jsonl").exists() && artifacts.join("mine.csv").exists());
 }
 
 #[test]

@@ -59,15 +59,15 @@ fn cache_pressure_sends_one_token_requests_and_hands_over() {
         "four lanes, five requests each after {primers} primers"
     );
     // What was sent under pressure is not sent again in the same tree.
-    let turn = |record: &&RequestRecord| {
+    let turn = |record: &RequestRecord| {
         (
             record.session_id.clone(),
             record.conversation_id.clone(),
             record.turn_index,
         )
     };
-    let sent: HashSet<_> = warmup.iter().map(turn).collect();
-    assert!(!window.is_empty() && window.iter().all(|record| !sent.contains(&turn(&record))));
+    let sent: HashSet<_> = warmup.iter().map(|record| turn(record)).collect();
+    assert!(!window.is_empty() && window.iter().all(|record| !sent.contains(&turn(record))));
     let header: Value =
         serde_json::from_slice(&std::fs::read(bench.out().join("run.json")).unwrap()).unwrap();
     assert_eq!(header["dialect"], "agentx-1.0");

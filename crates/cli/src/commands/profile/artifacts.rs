@@ -1,59 +1,42 @@
 //! aiperf's artifact files beside the run's own folder.
 //!
-//! The one place where `profile` asks for them. Until their writers are here it writes none, and says so.
+//! The one place where `profile` asks for them; `exports` writes them.
 
 use crate::args::profile::ProfileArgs;
 use crate::output;
-use std::path::{Path, PathBuf};
+use exports::aiperf::{self, Bound};
+use std::path::Path;
 
-/// Which files are wanted, and from what.
-#[derive(Debug)]
-pub(super) struct Wanted<'a> {
-    /// The run's own folder, complete.
-    pub(super) run: &'a Path,
-    /// Where the files go.
-    pub(super) folder: &'a Path,
-    /// What their names begin with; `None` for aiperf's names.
-    pub(super) prefix: Option<&'a PathBuf>,
-    /// Length of a slice of the timeslice files, seconds; `None` for no such files.
-    pub(super) slice_s: Option<f64>,
-    /// `tag:value` bounds of a good request, times in milliseconds.
-    pub(super) goodput: &'a [String],
-    /// Further places that server metrics were wanted from.
-    pub(super) server_metrics: &'a [String],
+/// The bounds of `--goodput`; each of its values may hold several.
+pub(super) fn bounds(args: &ProfileArgs) -> anyhow::Result<Vec<Bound>> {
+    let stated = args
+        .output
+        .goodput
+        .iter()
+        .flat_map(|text| text.split_whitespace());
+    Ok(stated.map(Bound::parse).collect::<Result<_, _>>()?)
 }
 
-impl<'a> Wanted<'a> {
-    pub(super) fn new(args: &'a ProfileArgs, run: &'a Path) -> Self {
-        Self {
-            run,
-            folder: &args.output.artifact_dir,
-            prefix: args.output.profile_export_prefix.as_ref(),
-            slice_s: args.output.slice_duration,
-            goodput: &args.output.goodput,
-            server_metrics: &args.output.server_metrics,
-        }
-    }
-}
-
-/// Writes the artifact files of a finished run.
-#[allow(clippy::unnecessary_wraps, reason = "its writers can fail")]
-pub(super) fn write(wanted: &Wanted<'_>) -> anyhow::Result<()> {
-    let prefix = wanted
-        .prefix
-        .map_or("profile_export".into(), |prefix| prefix.to_string_lossy());
-    output::say(&format!(
-        "note: aiperf's files ({prefix}*) are not written yet to {}; the run's own are in {}",
-        wanted.folder.display(),
-        wanted.run.display(),
-    ));
+/// Writes the artifact files of the finished run in `run`, and says which flags about such files had no effect.
+pub(super) fn write(args: &ProfileArgs, bounds: Vec<Bound>, run: &Path) -> anyhow::Result<()> {
+    let flags = &args.output;
+    let options = aiperf::Options {
+        dir: Some(flags.artifact_dir.display().to_string()),
+        tokenizer: args.endpoint.tokenizer.clone(),
+        prefix: flags
+            .profile_export_prefix
+            .as_ref()
+            .map(|prefix| prefix.display().to_string()),
+        bounds,
+    };
+    aiperf::write(run, &flags.artifact_dir, &options)?;
+    output::say(&format!("aiperf's files lie in {}", flags.artifact_dir.display()));
     for (flag, given) in [
-        ("--slice-duration", wanted.slice_s.is_some()),
-        ("--goodput", !wanted.goodput.is_empty()),
-        ("--server-metrics", !wanted.server_metrics.is_empty()),
+        ("--slice-duration", flags.slice_duration.is_some()),
+        ("--server-metrics", !flags.server_metrics.is_empty()),
     ] {
         if given {
-            output::say(&format!("note: {flag} had no effect, being about those files"));
+            output::say(&format!("note: {flag} had no effect: its files are not written"));
         }
     }
     Ok(())

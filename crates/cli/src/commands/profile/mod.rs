@@ -34,6 +34,7 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
         output::say(&format!("note: {note}"));
     }
     let dialect = dialect(resolved.dialect);
+    let bounds = artifacts::bounds(args)?;
     let out = folder::beneath(&args.output.artifact_dir, &clock)?;
     super::runtime()?.block_on(async {
         let prepared = prepare(args, &resolved, dialect, &out.join(INPUTS), clock).await;
@@ -43,9 +44,10 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
         };
         session.announce();
         let (ended, summary) = session.run(&out).await?;
-        artifacts::write(&artifacts::Wanted::new(args, &out))?;
+        let written = artifacts::write(args, bounds, &out);
         super::run::show(&ended, &summary, &out, args.own.format)?;
-        Ok(session::exit(&ended, &summary, args.own.require_valid))
+        let exit = session::exit(&ended, &summary, args.own.require_valid);
+        Ok(super::export::settle(written, exit))
     })
 }
 
