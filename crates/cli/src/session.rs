@@ -22,6 +22,7 @@ use record::header::{
 };
 use record::marks::Stop;
 use record::summary::Summary;
+use record::validity::ReasonName;
 use replay::{Plan, Replay, Settings};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -200,6 +201,11 @@ impl Session {
                 override_locks: scenario.broken_locks.clone(),
                 corpus_pinned: corpus::pin::is_pinned(&scenario.replay.corpus.loader, &corpus.sha256),
                 output_length_locked: scenario.replay.ignore_eos,
+                latency_window_s: settings
+                    .dialect
+                    .rules()
+                    .wants_latency_coverage
+                    .then_some(settings.duration_s),
             },
             slo: BTreeMap::new(),
             limits: limits(&settings, send),
@@ -295,16 +301,18 @@ pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exi
     match ended.stop {
         Stop::Abort => Exit::Unfinished,
         Stop::Interrupt => Exit::Interrupted,
-        Stop::Done
-            if require_valid
-                && summary
-                    .validity
-                    .as_ref()
-                    .is_some_and(|validity| !validity.submission_valid) =>
-        {
-            Exit::Invalid
+        Stop::Done => {
+            let validity = summary.validity.as_ref();
+            let is_invalid = validity.is_some_and(|validity| !validity.submission_valid);
+            // The fork asks for coverage of every run, not only of one to be submitted.
+            let is_uncovered =
+                validity.is_some_and(|validity| validity.has(ReasonName::LatencyCoverageTooLow));
+            if is_uncovered || (require_valid && is_invalid) {
+                Exit::Invalid
+            } else {
+                Exit::Done
+            }
         }
-        Stop::Done => Exit::Done,
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Rules {
     pub hand_over_on_trace_clock: bool,
     /// A parent that waited all through cache pressure is handed over; otherwise the rest of its turns is lost.
     pub hand_over_waiting_parents: bool,
+    /// A run is valid only if latencies were seen nearly up to the end of the window.
+    pub wants_latency_coverage: bool,
     /// Children whose timers the window's end drops count as ended, so that the phase ends with the last answer.
     pub window_end_settles_children: bool,
 }
@@ -59,6 +61,7 @@ impl Dialect {
             requests_per_lane: is_fork,
             hand_over_on_trace_clock: is_fork,
             hand_over_waiting_parents: is_fork,
+            wants_latency_coverage: is_fork,
             window_end_settles_children: is_fork,
         }
     }

@@ -37,6 +37,7 @@ pub(crate) fn header() -> RunHeader {
             override_locks: vec!["duration".into()],
             corpus_pinned: true,
             output_length_locked: false,
+            latency_window_s: None,
         },
         slo: BTreeMap::new(),
         limits: BTreeMap::from([
