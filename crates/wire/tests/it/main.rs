@@ -3,6 +3,7 @@
 mod cuts;
 mod faults;
 mod overflow;
+mod prometheus;
 mod real;
 mod sse;
 mod usage;
