@@ -13,6 +13,7 @@ use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
 use driver::run::{Ended, Job, Written};
+use driver::scrape::{Bell, Pages, Scraper};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
 use record::RecordError;
@@ -21,6 +22,7 @@ use record::header::{
     Digests, HEADER_VERSION, Host, RunHeader, Selection, ServerFacts, ServerUrl, ValidityInputs,
 };
 use record::marks::Stop;
+use record::server_metrics::encode::{EncodedLines, Writer};
 use record::summary::Summary;
 use replay::{Plan, Replay, Settings};
 use serde_json::{Value, json};
@@ -36,6 +38,7 @@ const CHAT_PATH: &str = "/v1/chat/completions";
 /// A server that answers, and how it is spoken to.
 pub(crate) struct Target {
     client: ClientOptions,
+    pages: Option<Pages>,
     facts: ServerFacts,
 }
 
@@ -58,6 +61,10 @@ impl Target {
             max_model_len: max_model_len(&served, model),
             version: inquirer.version(&endpoint).await,
         };
+        let metrics = &args.metrics;
+        let pages = (!metrics.no_server_metrics)
+            .then(|| Pages::new(&metrics.server_metrics, &endpoint, &tls, key.as_ref()))
+            .transpose()?;
         let mut client = ClientOptions::new(endpoint, tls);
         client.key = key;
         client.session_header = args
@@ -71,7 +78,7 @@ impl Target {
             .iter()
             .map(|line| header(line))
             .collect::<anyhow::Result<_>>()?;
-        Ok(Self { client, facts })
+        Ok(Self { client, pages, facts })
     }
 
     /// The context length that the server tells.
@@ -125,6 +132,7 @@ pub(crate) struct Session {
     traces: Arc<[Arc<tree::Trace>]>,
     prompts: Prompts,
     client: Client,
+    pages: Option<Pages>,
     clock: Clock,
 }
 
@@ -203,6 +211,7 @@ impl Session {
             traces,
             prompts,
             client,
+            pages: target.pages,
             clock,
         })
     }
@@ -218,13 +227,17 @@ impl Session {
     pub(crate) async fn run(self, folder: &Path) -> anyhow::Result<(Ended, Summary)> {
         driver::descriptors::ensure_descriptors(self.connections())?;
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        let recorder = Recorder::create(folder, &self.header)?;
+        let files = Files::create(folder, &self.header, self.pages.is_some())?;
         let (written, to_write) = mpsc::channel(driver::run::WRITE_QUEUE);
         let clock = self.clock;
         let writer = std::thread::Builder::new()
             .name("write".into())
-            .spawn(move || write(recorder, to_write, clock))
+            .spawn(move || files.write(to_write, clock))
             .context("no thread for writing the run's files")?;
+        let scraper = match self.pages {
+            Some(pages) => Some(Scraper::start(pages, clock, written.clone()).await?),
+            None => None,
+        };
         let (shown, show) = watch::channel(None);
         let showing = tokio::spawn(progress::show(show, clock));
         let job = Job {
@@ -234,8 +247,12 @@ impl Session {
             client: Arc::new(self.client),
             clock,
             pacing: Pacing::Sleep,
+            bell: scraper.as_ref().map_or_else(Bell::default, Scraper::bell),
         };
         let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
+        if let Some(scraper) = scraper {
+            scraper.finish().await;
+        }
         showing.await.context("the progress line failed")?;
         let wrote = writer
             .join()
@@ -259,20 +276,46 @@ impl Session {
 /// Streams of one tree that are taken to be in flight at once when open files are counted.
 const STREAMS_PER_LANE: u64 = 8;
 
-/// Writes records and marks as they come. Ends with an error at the first that cannot be written, which ends the run.
-fn write(
-    mut recorder: Recorder,
-    mut written: mpsc::Receiver<Written>,
-    clock: Clock,
-) -> Result<(), RecordError> {
-    while let Some(what) = written.blocking_recv() {
-        match what {
-            Written::Record(record) => recorder.append(&record)?,
-            Written::Mark(mark) => recorder.mark(&mark)?,
-        }
-        recorder.sync_if_due(clock.now_ns())?;
+/// The files that are written while the run goes on.
+struct Files {
+    recorder: Recorder,
+    /// `None` without scrapes, and after one that could not be written.
+    server_metrics: Option<Writer>,
+}
+
+impl Files {
+    fn create(folder: &Path, header: &RunHeader, scraped: bool) -> Result<Self, RecordError> {
+        Ok(Self {
+            recorder: Recorder::create(folder, header)?,
+            server_metrics: scraped.then(|| Writer::create(folder)).transpose()?,
+        })
     }
-    recorder.sync()
+
+    /// Writes what comes. Ends with an error at the first record or mark that cannot be written, which ends the run.
+    fn write(mut self, mut written: mpsc::Receiver<Written>, clock: Clock) -> Result<(), RecordError> {
+        while let Some(what) = written.blocking_recv() {
+            match what {
+                Written::Record(record) => self.recorder.append(&record)?,
+                Written::Mark(mark) => self.recorder.mark(&mark)?,
+                Written::Scrape(lines) => self.append_scrape(&lines),
+            }
+            self.recorder.sync_if_due(clock.now_ns())?;
+        }
+        if let Some(server_metrics) = &mut self.server_metrics {
+            server_metrics.sync()?;
+        }
+        self.recorder.sync()
+    }
+
+    /// The server's metrics are no reason to end a run: when they cannot be written any more, the rest is left out.
+    fn append_scrape(&mut self, lines: &EncodedLines) {
+        if let Some(writer) = &mut self.server_metrics
+            && let Err(error) = writer.append(lines)
+        {
+            tracing::warn!(%error, "no more server metrics are written");
+            self.server_metrics = None;
+        }
+    }
 }
 
 /// The exit code of a run that was started.

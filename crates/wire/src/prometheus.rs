@@ -1,7 +1,7 @@
 //! A page of Prometheus text (`/metrics`), read whole: families, and samples with their labels.
 //!
 //! Names may hold a colon; every one of vLLM's does (`dependencies`, row "Prometheus text"). The older text format and
-//! OpenMetrics are read alike. A line that cannot be read is passed over, counted, and the first ones are kept with
+//! `OpenMetrics` are read alike. A line that cannot be read is passed over, counted, and the first ones are kept with
 //! their numbers; no page makes it fail, and every limit that cuts one short is stated in what comes back.
 
 use std::collections::HashMap;
@@ -188,7 +188,7 @@ impl Reader {
             Some(inside) => labels(inside)?,
             None => (Vec::new(), rest),
         };
-        // An OpenMetrics exemplar stands behind a `#`.
+        // An `OpenMetrics` exemplar stands behind a `#`.
         let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
         let mut words = rest.split_ascii_whitespace();
         let value = words.next().and_then(number).ok_or("no value")?;

@@ -5,7 +5,7 @@ mod run;
 mod scenario;
 mod server;
 
-pub(crate) use run::{DemoArgs, LimitKey, RunArgs, SendArgs};
+pub(crate) use run::{DemoArgs, LimitKey, MetricsArgs, RunArgs, SendArgs};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
     SimulateArgs,
