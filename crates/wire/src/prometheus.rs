@@ -168,9 +168,7 @@ impl Reader {
         }
         let declared = ENDINGS.iter().find_map(|(ending, kinds)| {
             let index = *self.by_name.get(name.strip_suffix(ending)?)?;
-            kinds
-                .contains(&self.page.families[index].kind)
-                .then_some(index)
+            kinds.contains(&self.page.families[index].kind).then_some(index)
         });
         declared.unwrap_or_else(|| self.family(name))
     }

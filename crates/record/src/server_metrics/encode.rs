@@ -139,7 +139,12 @@ impl Encoder {
     fn announce(&mut self) -> EncodedLines {
         let mut lines = EncodedLines::default();
         if !std::mem::replace(&mut self.announced, true) {
-            self.push(&mut lines, Content::Endpoint { url: self.url.clone() });
+            self.push(
+                &mut lines,
+                Content::Endpoint {
+                    url: self.url.clone(),
+                },
+            );
         }
         lines
     }

@@ -104,7 +104,10 @@ impl ServerMetrics {
             return Ok(None);
         };
         let spans = pages.spans(window);
-        let mut sums = Sums::default();
+        let mut sums = Sums {
+            start_ns: window.map_or(0, |window| window.start_ns),
+            ..Sums::default()
+        };
         if let Some(mut reader) = Reader::open(folder)? {
             let mut position = vec![0; spans.len()];
             while let Some(step) = reader.next_step()? {
@@ -166,16 +169,15 @@ impl Pages {
     }
 
     pub(super) fn spans(&self, window: Option<Window>) -> Vec<Option<Span>> {
-        self.stamps
-            .iter()
-            .map(|stamps| window?.span(stamps))
-            .collect()
+        self.stamps.iter().map(|stamps| window?.span(stamps)).collect()
     }
 }
 
 /// Counters by page and series, gauges over all pages.
 #[derive(Default)]
 struct Sums {
+    /// Gauges of an earlier scrape are not the window's.
+    start_ns: u64,
     counters: BTreeMap<(usize, usize), (String, Increase)>,
     running: Range,
     waiting: Range,
@@ -185,21 +187,16 @@ struct Sums {
 
 impl Sums {
     /// A scrape of a page, the `at`th of it; `pages` hold the values that they had last.
-    fn take(
-        &mut self,
-        pages: &[Endpoint],
-        spans: &[Option<Span>],
-        taken: &Taken,
-        at: usize,
-        span: Span,
-    ) {
+    fn take(&mut self, pages: &[Endpoint], spans: &[Option<Span>], taken: &Taken, at: usize, span: Span) {
         if at < span.first || at > span.last {
             return;
         }
         let page = &pages[taken.endpoint];
         for (number, series) in page.series.iter().enumerate() {
             let Some(series) = series else { continue };
-            let Some(family) = page.family(series) else { continue };
+            let Some(family) = page.family(series) else {
+                continue;
+            };
             if names::BATCH_HIT_RATES.contains(&family.name.as_str()) {
                 self.batch_gauge.get_or_insert_with(|| family.name.clone());
             }
@@ -214,6 +211,9 @@ impl Sums {
                 counter.go_on(value);
             }
         }
+        if taken.at_ns < self.start_ns {
+            return;
+        }
         let measured: Vec<&Endpoint> = pages
             .iter()
             .zip(spans)
@@ -221,7 +221,11 @@ impl Sums {
             .collect();
         let add = |sum: f64, value: f64| sum + value;
         for (range, names, fold) in [
-            (&mut self.running, &names::RUNNING[..], &add as &dyn Fn(f64, f64) -> f64),
+            (
+                &mut self.running,
+                &names::RUNNING[..],
+                &add as &dyn Fn(f64, f64) -> f64,
+            ),
             (&mut self.waiting, &names::WAITING[..], &add),
             (&mut self.kv_usage, &names::KV_USAGE[..], &f64::max),
         ] {
@@ -342,7 +346,11 @@ fn gauge(pages: &[&Endpoint], names: &[&str], fold: &dyn Fn(f64, f64) -> f64) ->
 
 fn covered(from_ns: u64, to_ns: u64, window: Window) -> Option<f64> {
     // The window of a killed run ends with its last scrape.
-    let end_ns = if window.end_ns == u64::MAX { to_ns } else { window.end_ns };
+    let end_ns = if window.end_ns == u64::MAX {
+        to_ns
+    } else {
+        window.end_ns
+    };
     let whole = end_ns.checked_sub(window.start_ns).filter(|whole| *whole > 0)?;
     let within = to_ns.min(end_ns).saturating_sub(from_ns.max(window.start_ns));
     Some(within as f64 / whole as f64)

@@ -38,7 +38,10 @@ impl Window {
             _ => None,
         });
         let quiet_from_ns = marks.iter().filter_map(|mark| match mark.event {
-            RunEvent::PhaseEnd { phase: ended, started } if ended != phase && started > 0 => Some(mark.at_ns),
+            RunEvent::PhaseEnd {
+                phase: ended,
+                started,
+            } if ended != phase && started > 0 => Some(mark.at_ns),
             _ => None,
         });
         Some(Self {

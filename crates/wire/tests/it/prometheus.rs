@@ -13,7 +13,10 @@ fn check(page: &str, expected: &[&str]) {
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         let family = &page.families[sample.family];
-        let time = sample.stated_time.map(|time| format!("|{time}")).unwrap_or_default();
+        let time = sample
+            .stated_time
+            .map(|time| format!("|{time}"))
+            .unwrap_or_default();
         format!(
             "{}:{:?}|{}|{}|{}{time}",
             family.name,
@@ -107,7 +110,10 @@ fn a_bad_line_costs_itself_and_is_named() {
         ],
     );
     let many = parse("!\n".repeat(100).as_bytes());
-    assert_eq!((many.bad_lines_total, many.bad_lines.len()), (100, BAD_LINES_KEPT));
+    assert_eq!(
+        (many.bad_lines_total, many.bad_lines.len()),
+        (100, BAD_LINES_KEPT)
+    );
     let long = parse(format!("a{{b=\"{}\"}} 1\nc 2", "x".repeat(LINE_BYTES_MAX)).as_bytes());
     assert_eq!((long.bad_lines_total, long.samples.len()), (1, 1));
     assert_eq!(parse(b"a\xff 1\nb 1").samples.len(), 1);
@@ -128,7 +134,12 @@ fn real(name: &str) -> Option<Page> {
 fn real_pages_are_read_whole() {
     let counted = |name: &str, families: usize, samples: usize, histograms: usize| {
         let Some(page) = real(name) else { return };
-        assert_eq!((page.bad_lines_total, page.cut), (0, false), "{:?}", page.bad_lines);
+        assert_eq!(
+            (page.bad_lines_total, page.cut),
+            (0, false),
+            "{:?}",
+            page.bad_lines
+        );
         let typed = page
             .families
             .iter()
@@ -138,9 +149,16 @@ fn real_pages_are_read_whole() {
         assert_eq!(page.samples.len(), samples, "{name}");
         let of_kind = |kind| page.families.iter().filter(|family| family.kind == kind).count();
         assert_eq!(of_kind(Kind::Histogram), histograms, "{name}");
-        let known = page.samples.iter().find(|sample| sample.name == "vllm:cache_config_info");
+        let known = page
+            .samples
+            .iter()
+            .find(|sample| sample.name == "vllm:cache_config_info");
         let known = known.unwrap();
-        assert!(known.labels.contains(&("num_gpu_blocks_override".into(), "None".into())));
+        assert!(
+            known
+                .labels
+                .contains(&("num_gpu_blocks_override".into(), "None".into()))
+        );
     };
     counted("metrics-before.response.txt", BEFORE.0, BEFORE.1, BEFORE.2);
     counted("metrics-after.response.txt", AFTER.0, AFTER.1, AFTER.2);

@@ -179,7 +179,11 @@ fn about_the_server(summary: &Summary) -> Vec<Doubt> {
         );
     }
     if let Some(metrics) = &summary.server_metrics {
-        let absent: Vec<_> = metrics.endpoints.iter().filter(|page| page.scrapes == 0).collect();
+        let absent: Vec<_> = metrics
+            .endpoints
+            .iter()
+            .filter(|page| page.scrapes == 0)
+            .collect();
         let problem = absent.first().and_then(|page| page.first_problem.clone());
         let pages = metrics.endpoints.len() as u64;
         doubts.extend(above_zero(absent.len() as u64, |absent| {

@@ -104,7 +104,9 @@ impl Doubt {
             ),
             Self::Acceptance(stated, realised) => (
                 "acceptance",
-                format!("the scenario states an acceptance length of {stated:.2}, the server realised {realised:.2}"),
+                format!(
+                    "the scenario states an acceptance length of {stated:.2}, the server realised {realised:.2}"
+                ),
                 "the speculative decoding is not the one that the scenario describes",
             ),
             Self::EngineVersion(stated, served) => (
@@ -114,17 +116,26 @@ impl Doubt {
             ),
             Self::NoServerMetrics(absent, pages, problem) => (
                 "no_server_metrics",
-                with_reason(&format!("{absent} of {pages} pages of server metrics were never there"), problem),
+                with_reason(
+                    &format!("{absent} of {pages} pages of server metrics were never there"),
+                    problem,
+                ),
                 "name the page with --server-metrics, or leave it out with --no-server-metrics",
             ),
             Self::CounterResets(resets) => (
                 "counter_resets",
-                format!("the server's counters went backwards {}", several(*resets, "time")),
+                format!(
+                    "the server's counters went backwards {}",
+                    several(*resets, "time")
+                ),
                 "the server was restarted, or one URL leads to several: name each one's page with --server-metrics",
             ),
             Self::ScrapedPartly(share) => (
                 "scraped_partly",
-                format!("the server's metrics cover {} of the measurement", percent(*share)),
+                format!(
+                    "the server's metrics cover {} of the measurement",
+                    percent(*share)
+                ),
                 "its counters miss what came before and after; see from_ns and to_ns",
             ),
             Self::FewRequests(n, percent, needed) => (
