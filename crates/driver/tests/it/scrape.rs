@@ -200,7 +200,7 @@ async fn slow_and_dead_pages_cost_nothing_and_are_named() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let silent = Server::start(vec![vec![Step::Request, Step::Wait(8000)]; 3]);
+    let silent = Server::start(vec![vec![Step::Request, Step::Wait(3000)]; 3]);
     let no_page = Server::start(vec![vec![Step::Request, sized("404 Not Found", "no")]; 3]);
     let html = Server::start(vec![
         vec![Step::Request, sized("200 OK", "<html>hello</html>")];

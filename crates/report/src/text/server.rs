@@ -51,13 +51,17 @@ fn figures(metrics: &ServerMetrics) -> Vec<String> {
     lines.extend(fact("cache hits", &hits));
     let range = |of: GaugeRange| format!("{} mean, {} max", number(of.mean, 1), number(of.max, 0));
     let load = format!(
-        "{} running; {} waiting; KV cache {} full on average, {} at most",
+        "{} running; {} waiting",
         range(metrics.running),
-        range(metrics.waiting),
+        range(metrics.waiting)
+    );
+    lines.extend(fact("batch", &load));
+    let usage = format!(
+        "{} full on average, {} at most",
         percent(metrics.kv_usage.mean),
         percent(metrics.kv_usage.max)
     );
-    lines.extend(fact("batch", &load));
+    lines.extend(fact("KV cache", &usage));
     let tokens = format!(
         "{} prompt, {} output, {} preemptions",
         number(metrics.prompt_tokens, 0),
@@ -81,7 +85,7 @@ fn source(page: &ScrapedPage) -> String {
     match (&page.first_problem, page.scrapes) {
         (Some(problem), 0) => format!("{url}: never there, {}", foreign(problem)),
         _ if page.missed > 0 => format!(
-            "{url}, {} times, failed {} times",
+            "{url}, {} times; failures: {}",
             count(page.scrapes),
             count(page.missed)
         ),
