@@ -2,6 +2,7 @@
 
 use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs};
 use crate::exit::Exit;
+use crate::files::Files;
 use crate::workload::{self, Scenario};
 use crate::{output, plan_digest, progress, stop};
 use anyhow::{Context, anyhow};
@@ -12,17 +13,14 @@ use driver::clock::{Clock, Pacing};
 use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
-use driver::run::{Ended, Job, Written};
+use driver::run::{Ended, Job};
 use driver::scrape::{Bell, Pages, Scraper};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
-use record::RecordError;
-use record::folder::Recorder;
 use record::header::{
     Digests, HEADER_VERSION, Host, RunHeader, Selection, ServerFacts, ServerUrl, ValidityInputs,
 };
 use record::marks::Stop;
-use record::server_metrics::encode::{EncodedLines, Writer};
 use record::summary::Summary;
 use replay::{Plan, Replay, Settings};
 use serde_json::{Value, json};
@@ -275,48 +273,6 @@ impl Session {
 
 /// Streams of one tree that are taken to be in flight at once when open files are counted.
 const STREAMS_PER_LANE: u64 = 8;
-
-/// The files that are written while the run goes on.
-struct Files {
-    recorder: Recorder,
-    /// `None` without scrapes, and after one that could not be written.
-    server_metrics: Option<Writer>,
-}
-
-impl Files {
-    fn create(folder: &Path, header: &RunHeader, scraped: bool) -> Result<Self, RecordError> {
-        Ok(Self {
-            recorder: Recorder::create(folder, header)?,
-            server_metrics: scraped.then(|| Writer::create(folder)).transpose()?,
-        })
-    }
-
-    /// Writes what comes. Ends with an error at the first record or mark that cannot be written, which ends the run.
-    fn write(mut self, mut written: mpsc::Receiver<Written>, clock: Clock) -> Result<(), RecordError> {
-        while let Some(what) = written.blocking_recv() {
-            match what {
-                Written::Record(record) => self.recorder.append(&record)?,
-                Written::Mark(mark) => self.recorder.mark(&mark)?,
-                Written::Scrape(lines) => self.append_scrape(&lines),
-            }
-            self.recorder.sync_if_due(clock.now_ns())?;
-        }
-        if let Some(server_metrics) = &mut self.server_metrics {
-            server_metrics.sync()?;
-        }
-        self.recorder.sync()
-    }
-
-    /// The server's metrics are no reason to end a run: when they cannot be written any more, the rest is left out.
-    fn append_scrape(&mut self, lines: &EncodedLines) {
-        if let Some(writer) = &mut self.server_metrics
-            && let Err(error) = writer.append(lines)
-        {
-            tracing::warn!(%error, "no more server metrics are written");
-            self.server_metrics = None;
-        }
-    }
-}
 
 /// The exit code of a run that was started.
 pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exit {

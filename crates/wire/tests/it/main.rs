@@ -1,5 +1,7 @@
 //! Tests of `wire`: the event splitter against another one and at every cut, the answer cases as data, real answers of a vLLM server.
 
+#![allow(clippy::unwrap_used)]
+
 mod cuts;
 mod faults;
 mod overflow;

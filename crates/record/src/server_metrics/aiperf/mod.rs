@@ -4,6 +4,7 @@
 //! scrapes. aiperf 0.12.0 begins `metrics` with the warm-up in runs of this kind (§5.4).
 
 mod estimate;
+mod histogram;
 mod json;
 mod series;
 mod stats;

@@ -1,12 +1,8 @@
 //! From a window's values to the file's figures (`metrics-and-exports` §5.2).
 
-use std::collections::BTreeMap;
-
 use super::Wall;
-use super::estimate::Estimate;
-use super::json::{
-    Buckets, GaugeStats, Metric, Metrics, Observed, Series, Slice, SliceOf, SliceRates, Stats,
-};
+use super::histogram::histograms;
+use super::json::{Buckets, GaugeStats, Metric, Metrics, Series, Slice, SliceOf, SliceRates, Stats};
 use super::series::{Collected, CollectedPage, CollectedSeries};
 use crate::server_metrics::{Kind, names};
 use crate::stats::quantile::quantile;
@@ -21,7 +17,7 @@ pub(super) fn metrics(collected: &Collected, slice_ns: Option<u64>, wall: Wall) 
         let slices = Slices::new(page, slice_ns, wall);
         for histogram in histograms(page) {
             let series = histogram.series(page, &slices);
-            push(&mut metrics, &histogram.parts[0].1.family, series);
+            push(&mut metrics, histogram.family(), series);
         }
         for series in &page.series {
             let made = match series.family.kind {
@@ -144,7 +140,7 @@ fn gauge(page: &CollectedPage, series: &CollectedSeries, slices: &Slices) -> Opt
     ))
 }
 
-fn made(
+pub(super) fn made(
     page: &CollectedPage,
     series: &CollectedSeries,
     stats: Stats,
@@ -163,141 +159,15 @@ fn made(
 }
 
 /// What a counter grew by between two scrapes; 0 when it was reset. One that was not there had counted nothing.
-fn growth(values: &[Option<f64>], from: usize, to: usize) -> f64 {
+pub(super) fn growth(values: &[Option<f64>], from: usize, to: usize) -> f64 {
     let at_or_before = |scrape: usize| values[..=scrape].iter().rev().find_map(|value| *value);
     let last = at_or_before(to).unwrap_or(0.0);
     (last - at_or_before(from).unwrap_or(0.0)).max(0.0)
 }
 
-/// The parts of one histogram: everything with the same labels but `le`.
-struct Histogram<'a> {
-    /// What the part's name ends in, and the part.
-    parts: Vec<(Part, &'a CollectedSeries)>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Part {
-    Bucket(f64),
-    Sum,
-    Count,
-}
-
-fn histograms(page: &CollectedPage) -> impl Iterator<Item = Histogram<'_>> {
-    let mut found = BTreeMap::<(&str, Vec<(&str, &str)>), Vec<(Part, &CollectedSeries)>>::new();
-    for series in &page.series {
-        if series.family.kind != Kind::Histogram {
-            continue;
-        }
-        let Some(part) =
-            series
-                .name
-                .strip_prefix(series.family.name.as_str())
-                .and_then(|ending| match ending {
-                    "_bucket" => Some(Part::Bucket(series.labels.get("le")?.parse().ok()?)),
-                    "_sum" => Some(Part::Sum),
-                    "_count" => Some(Part::Count),
-                    _ => None,
-                })
-        else {
-            continue;
-        };
-        let labels = series.labels.iter().filter(|(label, _)| *label != "le");
-        let labels = labels
-            .map(|(label, value)| (label.as_str(), value.as_str()))
-            .collect();
-        found
-            .entry((series.family.name.as_str(), labels))
-            .or_default()
-            .push((part, series));
-    }
-    found.into_values().map(|parts| Histogram { parts })
-}
-
-impl Histogram<'_> {
-    fn series(&self, page: &CollectedPage, slices: &Slices) -> Series {
-        let last = page.stamps.len() - 1;
-        let whole = self.between(0, last);
-        let observed = (whole.count > 0.0).then(|| {
-            let estimate = Estimate::new(&whole.cumulative);
-            let rate = |value: f64| page.seconds().map(|seconds| value / seconds);
-            Box::new(Observed {
-                sum: whole.sum,
-                avg: whole.avg(),
-                count_rate: rate(whole.count),
-                sum_rate: rate(whole.sum),
-                p1_estimate: estimate.at(0.01),
-                p5_estimate: estimate.at(0.05),
-                p10_estimate: estimate.at(0.10),
-                p25_estimate: estimate.at(0.25),
-                p50_estimate: estimate.at(0.50),
-                p75_estimate: estimate.at(0.75),
-                p90_estimate: estimate.at(0.90),
-                p95_estimate: estimate.at(0.95),
-                p99_estimate: estimate.at(0.99),
-            })
-        });
-        let timeslices: Vec<Slice> = slices
-            .all()
-            .filter(|_| observed.is_some())
-            .map(|slice| {
-                let grown = self.between(slice.from, slice.to);
-                slice.of(SliceOf::Histogram {
-                    count: grown.count as u64,
-                    sum: grown.sum,
-                    avg: grown.avg(),
-                    buckets: grown.buckets,
-                })
-            })
-            .collect();
-        let count = whole.count as u64;
-        let stats = Stats::Histogram { count, observed };
-        made(page, self.parts[0].1, stats, Some(whole.buckets), timeslices)
-    }
-
-    fn between(&self, from: usize, to: usize) -> Grown {
-        let mut grown = Grown::default();
-        let mut buckets: Vec<(f64, &str, f64)> = Vec::new();
-        for (part, series) in &self.parts {
-            let by = growth(&series.values, from, to);
-            match part {
-                Part::Sum => grown.sum = by,
-                Part::Count => grown.count = by,
-                Part::Bucket(bound) => {
-                    let spelled = series.labels.get("le").map_or("", String::as_str);
-                    buckets.push((*bound, spelled, by));
-                }
-            }
-        }
-        buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
-        for (bound, spelled, by) in buckets {
-            grown.cumulative.push((bound, by));
-            grown.buckets.0.push((spelled.to_owned(), by as u64));
-        }
-        grown
-    }
-}
-
-#[derive(Default)]
-struct Grown {
-    count: f64,
-    sum: f64,
-    cumulative: Vec<(f64, f64)>,
-    buckets: Buckets,
-}
-
-impl Grown {
-    fn avg(&self) -> f64 {
-        if self.count > 0.0 {
-            self.sum / self.count
-        } else {
-            0.0
-        }
-    }
-}
-
 impl CollectedPage {
     /// From the window's first scrape to its last.
-    fn seconds(&self) -> Option<f64> {
+    pub(super) fn seconds(&self) -> Option<f64> {
         let (first, last) = (self.stamps.first()?, self.stamps.last()?);
         let ns = last.checked_sub(*first).filter(|ns| *ns > 0)?;
         Some(ns as f64 / 1e9)
@@ -305,18 +175,18 @@ impl CollectedPage {
 }
 
 /// The slices of a page's window.
-struct Slices {
+pub(super) struct Slices {
     slices: Vec<SliceBounds>,
 }
 
-struct SliceBounds {
+pub(super) struct SliceBounds {
     start_ns: u64,
     end_ns: u64,
     is_complete: bool,
     wall: Wall,
     /// The last scrapes at or before start and end: a counter grew between them.
-    from: usize,
-    to: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
     /// The scrapes of the slice itself.
     within: std::ops::Range<usize>,
 }
@@ -351,7 +221,7 @@ impl Slices {
         Self { slices }
     }
 
-    fn all(&self) -> impl Iterator<Item = &SliceBounds> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &SliceBounds> {
         self.slices.iter()
     }
 }
@@ -361,7 +231,7 @@ impl SliceBounds {
         (self.end_ns - self.start_ns) as f64 / 1e9
     }
 
-    fn of(&self, of: SliceOf) -> Slice {
+    pub(super) fn of(&self, of: SliceOf) -> Slice {
         Slice {
             start_ns: self.wall.ns(self.start_ns),
             end_ns: self.wall.ns(self.end_ns),
