@@ -206,12 +206,8 @@ async fn slow_and_dead_pages_cost_nothing_and_are_named() {
         vec![Step::Request, sized("200 OK", "<html>hello</html>")];
         3
     ]);
-    let good = Server::start(vec![vec![
-        Step::Request,
-        sized("200 OK", "a_total 1\n"),
-        Step::Request,
-        sized("200 OK", "a_total 3\n"),
-    ]]);
+    let answer = || [Step::Request, sized("200 OK", "a_total 1\n")];
+    let good = Server::start(vec![(0..10).flat_map(|_| answer()).collect(); 4]);
     let named: Vec<String> = [
         dead,
         silent.address(),
