@@ -9,6 +9,7 @@ mod files;
 mod folder;
 mod output;
 mod plan_digest;
+mod profile;
 mod progress;
 mod render;
 mod session;

@@ -1,6 +1,6 @@
 //! One run from its prepared parts to its summary: header, writer thread, run loop, progress, report.
 
-use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs};
+use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::files::Files;
 use crate::workload::{self, Scenario};
@@ -13,7 +13,7 @@ use driver::clock::{Clock, Pacing};
 use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
-use driver::run::{Ended, Job};
+use driver::run::{Ended, FailedThreshold, Job};
 use driver::scrape::{Bell, Pages, Scraper};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
@@ -30,6 +30,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
+/// Recorded requests from which on the failed-request threshold holds, with few lanes (`aiperf-replay` §3.5).
+const FAILURES_LOOKED_AT_FROM: u64 = 10;
+
 /// Path of the endpoint that is spoken to.
 const CHAT_PATH: &str = "/v1/chat/completions";
 
@@ -43,7 +46,7 @@ pub(crate) struct Target {
 impl Target {
     /// Asks the server about itself: a server that is down or serves another model is refused before anything is sent.
     pub(crate) async fn ask(args: &SendArgs) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::new(&args.url, CHAT_PATH)?;
+        let endpoint = Endpoint::new(&args.url, args.wire.path.as_deref().unwrap_or(CHAT_PATH))?;
         let tls = TlsOptions {
             insecure: args.insecure,
             ca: args.ca.clone(),
@@ -77,6 +80,11 @@ impl Target {
             .map(|line| header(line))
             .collect::<anyhow::Result<_>>()?;
         Ok(Self { client, pages, facts })
+    }
+
+    /// The served model's name.
+    pub(crate) fn model(&self) -> &str {
+        &self.facts.model
     }
 
     /// The context length that the server tells.
@@ -132,6 +140,7 @@ pub(crate) struct Session {
     client: Client,
     pages: Option<Pages>,
     clock: Clock,
+    failed_threshold: Option<FailedThreshold>,
 }
 
 impl Session {
@@ -144,7 +153,7 @@ impl Session {
         corpus: Corpus,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        let settings = workload::settings(args, &scenario.replay);
+        let settings = workload::settings(args, scenario);
         let envelope = Envelope::new(&EnvelopeOptions {
             model: target.facts.model.clone(),
             limit_key: match send.output_limit_key {
@@ -152,15 +161,19 @@ impl Session {
                 LimitKey::MaxTokens => corpus::prompt::LimitKey::MaxTokens,
             },
             min_tokens: send.min_tokens,
-            extra: Vec::new(),
-            ignore_eos: scenario.replay.ignore_eos,
-            usage: true,
+            extra: send.wire.extra.clone(),
+            ignore_eos: scenario.replay.ignore_eos && !states_ignore_eos(&send.wire),
+            usage: send.wire.usage,
         })?;
         let digests = (
             corpus.sha256.clone(),
             text.tokenizer.sha256().map(str::to_owned),
             text.pool.sha256().to_owned(),
         );
+        let failed_threshold = send.failed_request_threshold.map(|share| FailedThreshold {
+            share,
+            least: u64::from(settings.concurrency).max(FAILURES_LOOKED_AT_FROM),
+        });
         let selection = corpus.selection;
         let traces = workload::shared(corpus.traces);
         let plan = Plan::draw(&traces, &settings)?;
@@ -211,6 +224,7 @@ impl Session {
             client,
             pages: target.pages,
             clock,
+            failed_threshold,
         })
     }
 
@@ -246,6 +260,7 @@ impl Session {
             clock,
             pacing: Pacing::Sleep,
             bell: scraper.as_ref().map_or_else(Bell::default, Scraper::bell),
+            failed_threshold: self.failed_threshold,
         };
         let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
         if let Some(scraper) = scraper {
@@ -292,6 +307,13 @@ pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exi
     }
 }
 
+/// Whether the user's own fields hold `ignore_eos`, which then goes out as it is; null counts as absent (aiperf 0.12.0).
+fn states_ignore_eos(wire: &Wire) -> bool {
+    wire.extra
+        .iter()
+        .any(|(name, value)| name == "ignore_eos" && value.get() != "null")
+}
+
 fn wall_start(clock: &Clock) -> anyhow::Result<jiff::Timestamp> {
     Ok(jiff::Timestamp::from_nanosecond(i128::from(
         clock.wall_anchor_ns(),
@@ -330,6 +352,11 @@ fn limits(settings: &Settings, send: &SendArgs) -> BTreeMap<String, Value> {
             "system_idle_gap_cap_s".to_owned(),
             seconds(settings.system_idle_gap_cap_s),
         ),
+        ("warmup_grace_s".to_owned(), seconds(settings.warmup_grace_s)),
+        (
+            "failed_request_threshold".to_owned(),
+            send.failed_request_threshold.map_or(Value::Null, Value::from),
+        ),
         ("request_timeout_s".to_owned(), seconds(send.request_timeout_s)),
         (
             "request_cap".to_owned(),
@@ -349,6 +376,7 @@ fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<
         ("session_header".to_owned(), json!(send.session_header)),
         ("min_tokens".to_owned(), json!(send.min_tokens)),
         ("insecure".to_owned(), json!(send.insecure)),
+        ("usage_asked".to_owned(), json!(send.wire.usage)),
         (
             "output_limit_key".to_owned(),
             json!(match send.output_limit_key {

@@ -1,11 +1,12 @@
 //! What can be typed: one struct a subcommand, typed values, help beside the field. Reading these never touches a disk, a
 //! network or a clock.
 
+pub(crate) mod profile;
 mod run;
 mod scenario;
 mod server;
 
-pub(crate) use run::{DemoArgs, LimitKey, MetricsArgs, RunArgs, SendArgs};
+pub(crate) use run::{DemoArgs, LimitKey, MetricsArgs, RunArgs, SendArgs, Wire};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
     SimulateArgs,
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Replay a scenario against a server.
     Run(Box<RunArgs>),
+    /// Take aiperf's own command line for the scenario inferencex-agentx-mvp.
+    Profile(Box<profile::ProfileArgs>),
     /// Show what a scenario's lanes start with; needs no server.
     Plan(PlanArgs),
     /// Run a scenario in virtual time against a stated service model and print every event.

@@ -50,6 +50,10 @@ pub(crate) struct SendArgs {
     /// Longest time for one request, connecting included.
     #[arg(long, value_name = "S", default_value_t = 21_600.0)]
     pub(crate) request_timeout_s: f64,
+    /// Give the run up when a larger share of the window's requests than this has failed, once as many as there are lanes,
+    /// and at least 10, have been recorded.
+    #[arg(long, value_name = "SHARE", value_parser = super::scenario::parse_share)]
+    pub(crate) failed_request_threshold: Option<f64>,
     /// Do not verify the server's certificate.
     #[arg(long)]
     pub(crate) insecure: bool,
@@ -61,6 +65,9 @@ pub(crate) struct SendArgs {
     pub(crate) proxy_from_env: bool,
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
+    /// What only `profile` lets the user choose.
+    #[arg(skip)]
+    pub(crate) wire: Wire,
 }
 
 /// What the server says about itself while the run goes on.
@@ -73,6 +80,27 @@ pub(crate) struct MetricsArgs {
     /// Read no metrics.
     #[arg(long)]
     pub(crate) no_server_metrics: bool,
+}
+
+/// Parts of a request that `run` fixes and `profile` has flags for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    /// Path of the endpoint; `None` for the usual one.
+    pub(crate) path: Option<String>,
+    /// Ask for the server's token counts.
+    pub(crate) usage: bool,
+    /// Further fields of every body, in order, values as JSON text.
+    pub(crate) extra: Vec<(String, Box<serde_json::value::RawValue>)>,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self {
+            path: None,
+            usage: true,
+            extra: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -42,6 +42,38 @@ fn run(bench: &Bench, server: &Server, more: &[&str]) -> Vec<RequestRecord> {
 }
 
 #[test]
+fn cache_pressure_sends_one_token_requests_and_hands_over() {
+    let server = Server::start(config()).unwrap();
+    let bench = Bench::demo(&[
+        "concurrency: 4",
+        "benchmark_duration_s: 4",
+        "grace_period_s: 5",
+        "warmup: {mode: cache_pressure, requests_per_lane: 5}",
+    ]);
+    let records = run(&bench, &server, &["--benchmark-id", "bench"]);
+    let (warmup, window): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.phase == Phase::Warmup);
+    assert!(warmup.iter().all(|record| record.osl_planned == 1));
+    let primers = warmup.len() - 4 * 5;
+    assert!(
+        (1..=16).contains(&primers),
+        "four lanes, five requests each after {primers} primers"
+    );
+    // What was sent under pressure is not sent again in the same tree.
+    let turn = |record: &&RequestRecord| {
+        (
+            record.session_id.clone(),
+            record.conversation_id.clone(),
+            record.turn_index,
+        )
+    };
+    let sent: HashSet<_> = warmup.iter().map(turn).collect();
+    assert!(!window.is_empty() && window.iter().all(|record| !sent.contains(&turn(record))));
+    let header: Value =
+        serde_json::from_slice(&std::fs::read(bench.out().join("run.json")).unwrap()).unwrap();
+    assert_eq!(header["dialect"], "agentx-1.0");
+}
+
+#[test]
 fn the_server_saw_what_was_recorded_and_planned() {
     let server = Server::start(config()).unwrap();
     let bench = Bench::demo(&["concurrency: 8", "benchmark_duration_s: 6", "grace_period_s: 5"]);

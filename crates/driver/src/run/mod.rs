@@ -26,7 +26,7 @@ use crate::prompts::{Drawing, Prompts};
 use crate::scrape::Bell;
 
 use live::Live;
-pub use live::{Counts, Progress};
+pub use live::{Counts, FailedThreshold, Progress};
 use names::Names;
 
 /// How often the progress is made known.
@@ -52,6 +52,8 @@ pub struct Job {
     pub pacing: Pacing,
     /// Rung when a phase begins or ends.
     pub bell: Bell,
+    /// When failing requests end the run.
+    pub failed_threshold: Option<FailedThreshold>,
 }
 
 /// What the run leaves behind, in the order in which it happens.
@@ -145,6 +147,7 @@ struct Run {
     upcoming: std::vec::IntoIter<usize>,
     bell: Bell,
     live: Live,
+    failed_threshold: Option<FailedThreshold>,
     started: u64,
     ended: Option<Ended>,
 }
@@ -158,6 +161,7 @@ impl Run {
             client,
             clock,
             bell,
+            failed_threshold,
             ..
         } = job;
         let drawing = Drawing::start(prompts.clone())?;
@@ -184,6 +188,7 @@ impl Run {
             upcoming,
             bell,
             live: Live::default(),
+            failed_threshold,
             started: 0,
             ended: None,
         })
@@ -293,6 +298,13 @@ impl Run {
         };
         self.write(Written::Record(Box::new(record))).await;
         self.tell(Event::Returned { request, outcome }).await;
+        if self
+            .failed_threshold
+            .take_if(|threshold| self.live.exceeds(*threshold))
+            .is_some()
+        {
+            self.tell(Event::Abort).await;
+        }
     }
 
     async fn write(&mut self, what: Written) {
@@ -311,7 +323,7 @@ impl Run {
         let cause = match why {
             RunEnd::Complete => CancelCause::Grace,
             RunEnd::Interrupted => CancelCause::Interrupt,
-            RunEnd::PrimerFailed | RunEnd::Aborted => CancelCause::Abort,
+            RunEnd::PrimerFailed | RunEnd::WarmupTimedOut | RunEnd::Aborted => CancelCause::Abort,
         };
         for (_, canceller) in self.cancellers.drain() {
             canceller.cancel(cause);
