@@ -274,6 +274,11 @@ fn a_trial_sends_aiperfs_body_and_is_stamped() {
             .contains("concurrency: 4")
     );
     assert_eq!(summary["profiling"]["counts"]["started"], 12);
+    let export = std::fs::read(artifacts.join("server_metrics_export.json")).unwrap();
+    let export: Value = serde_json::from_slice(&export).unwrap();
+    assert_eq!(export["schema_version"], "1.1");
+    let output = &export["metrics"]["vllm:generation_tokens"]["series"][0]["stats"]["total"];
+    assert_eq!(output, &summary["server_metrics"]["generation_tokens"]);
 }
 
 #[test]
