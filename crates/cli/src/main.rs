@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod exit;
+mod files;
 mod folder;
 mod output;
 mod plan_digest;

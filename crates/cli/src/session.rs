@@ -2,6 +2,7 @@
 
 use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
+use crate::files::Files;
 use crate::workload::{self, Scenario};
 use crate::{output, plan_digest, progress, stop};
 use anyhow::{Context, anyhow};
@@ -12,11 +13,10 @@ use driver::clock::{Clock, Pacing};
 use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
-use driver::run::{Ended, FailedThreshold, Job, Written};
+use driver::run::{Ended, FailedThreshold, Job};
+use driver::scrape::{Bell, Pages, Scraper};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
-use record::RecordError;
-use record::folder::Recorder;
 use record::header::{
     Digests, HEADER_VERSION, Host, RunHeader, Selection, ServerFacts, ServerUrl, ValidityInputs,
 };
@@ -40,6 +40,7 @@ const CHAT_PATH: &str = "/v1/chat/completions";
 /// A server that answers, and how it is spoken to.
 pub(crate) struct Target {
     client: ClientOptions,
+    pages: Option<Pages>,
     facts: ServerFacts,
 }
 
@@ -62,6 +63,10 @@ impl Target {
             max_model_len: max_model_len(&served, model),
             version: inquirer.version(&endpoint).await,
         };
+        let metrics = &args.metrics;
+        let pages = (!metrics.no_server_metrics)
+            .then(|| Pages::new(&metrics.server_metrics, &endpoint, &tls, key.as_ref()))
+            .transpose()?;
         let mut client = ClientOptions::new(endpoint, tls);
         client.key = key;
         client.session_header = args
@@ -75,7 +80,7 @@ impl Target {
             .iter()
             .map(|line| header(line))
             .collect::<anyhow::Result<_>>()?;
-        Ok(Self { client, facts })
+        Ok(Self { client, pages, facts })
     }
 
     /// The served model's name.
@@ -134,6 +139,7 @@ pub(crate) struct Session {
     traces: Arc<[Arc<tree::Trace>]>,
     prompts: Prompts,
     client: Client,
+    pages: Option<Pages>,
     clock: Clock,
     failed_threshold: Option<FailedThreshold>,
 }
@@ -222,6 +228,7 @@ impl Session {
             traces,
             prompts,
             client,
+            pages: target.pages,
             clock,
             failed_threshold,
         })
@@ -238,13 +245,17 @@ impl Session {
     pub(crate) async fn run(self, folder: &Path) -> anyhow::Result<(Ended, Summary)> {
         driver::descriptors::ensure_descriptors(self.connections())?;
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        let recorder = Recorder::create(folder, &self.header)?;
+        let files = Files::create(folder, &self.header, self.pages.is_some())?;
         let (written, to_write) = mpsc::channel(driver::run::WRITE_QUEUE);
         let clock = self.clock;
         let writer = std::thread::Builder::new()
             .name("write".into())
-            .spawn(move || write(recorder, to_write, clock))
+            .spawn(move || files.write(to_write, clock))
             .context("no thread for writing the run's files")?;
+        let scraper = match self.pages {
+            Some(pages) => Some(Scraper::start(pages, clock, written.clone()).await?),
+            None => None,
+        };
         let (shown, show) = watch::channel(None);
         let showing = tokio::spawn(progress::show(show, clock));
         let job = Job {
@@ -254,9 +265,13 @@ impl Session {
             client: Arc::new(self.client),
             clock,
             pacing: Pacing::Sleep,
+            bell: scraper.as_ref().map_or_else(Bell::default, Scraper::bell),
             failed_threshold: self.failed_threshold,
         };
         let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
+        if let Some(scraper) = scraper {
+            scraper.finish().await;
+        }
         showing.await.context("the progress line failed")?;
         let wrote = writer
             .join()
@@ -279,22 +294,6 @@ impl Session {
 
 /// Streams of one tree that are taken to be in flight at once when open files are counted.
 const STREAMS_PER_LANE: u64 = 8;
-
-/// Writes records and marks as they come. Ends with an error at the first that cannot be written, which ends the run.
-fn write(
-    mut recorder: Recorder,
-    mut written: mpsc::Receiver<Written>,
-    clock: Clock,
-) -> Result<(), RecordError> {
-    while let Some(what) = written.blocking_recv() {
-        match what {
-            Written::Record(record) => recorder.append(&record)?,
-            Written::Mark(mark) => recorder.mark(&mark)?,
-        }
-        recorder.sync_if_due(clock.now_ns())?;
-    }
-    recorder.sync()
-}
 
 /// The exit code of a run that was started.
 pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exit {

@@ -8,7 +8,7 @@ mod scenario;
 mod server;
 
 pub(crate) use export::ExportArgs;
-pub(crate) use run::{DemoArgs, LimitKey, RunArgs, SendArgs, Wire};
+pub(crate) use run::{DemoArgs, LimitKey, MetricsArgs, RunArgs, SendArgs, Wire};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
     SimulateArgs,

@@ -65,9 +65,23 @@ pub(crate) struct SendArgs {
     /// Take a proxy from the environment for model listing and corpus download; timed requests never use one.
     #[arg(long)]
     pub(crate) proxy_from_env: bool,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
     /// What only `profile` lets the user choose.
     #[arg(skip)]
     pub(crate) wire: Wire,
+}
+
+/// What the server says about itself while the run goes on.
+#[derive(Debug, Default, Args)]
+pub(crate) struct MetricsArgs {
+    /// A page of Prometheus metrics to read beside the run, with its path or without. May be repeated, for servers behind
+    /// one URL. Default: `/metrics` of the server.
+    #[arg(long, value_name = "URL", conflicts_with = "no_server_metrics")]
+    pub(crate) server_metrics: Vec<String>,
+    /// Read no metrics.
+    #[arg(long)]
+    pub(crate) no_server_metrics: bool,
 }
 
 /// Parts of a request that `run` fixes and `profile` has flags for.

@@ -1,6 +1,6 @@
 //! `demo`: a run of the bundled corpus against a simulated server on this machine.
 
-use crate::args::{DemoArgs, Format, LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
+use crate::args::{DemoArgs, Format, LimitKey, MetricsArgs, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::session::{self, PromptText, Session, Target};
 use crate::workload::{self, Read};
@@ -102,6 +102,7 @@ fn send_args(url: String) -> SendArgs {
         insecure: false,
         ca: None,
         proxy_from_env: false,
+        metrics: MetricsArgs::default(),
         wire: Wire::default(),
     }
 }

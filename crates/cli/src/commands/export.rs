@@ -4,6 +4,7 @@ use crate::args::ExportArgs;
 use crate::exit::Exit;
 use crate::output;
 use exports::aiperf;
+use record::server_metrics::aiperf as server_metrics;
 use std::path::Path;
 
 /// Writes what was asked for, from the run in `folder`.
@@ -14,6 +15,7 @@ pub(super) fn write(args: &ExportArgs, folder: &Path) -> anyhow::Result<()> {
             ..aiperf::Options::default()
         };
         aiperf::write(folder, out, &options)?;
+        server_metrics::write(folder, &out.join(server_metrics::FILE))?;
         output::say(&format!("aiperf's artifact files lie in {}", out.display()));
     }
     if let Some(file) = &args.vllm_result {

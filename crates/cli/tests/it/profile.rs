@@ -283,6 +283,11 @@ fn a_trial_sends_aiperfs_body_and_is_stamped() {
     let ok = &summary["profiling"]["counts"]["ok"];
     assert_eq!(exported["good_request_count"]["avg"].as_f64(), ok.as_f64());
     assert!(artifacts.join("mine.jsonl").exists() && artifacts.join("mine.csv").exists());
+    let export = std::fs::read(artifacts.join("mine_server_metrics.json")).unwrap();
+    let export: Value = serde_json::from_slice(&export).unwrap();
+    assert_eq!(export["schema_version"], "1.1");
+    let output = &export["metrics"]["vllm:generation_tokens"]["series"][0]["stats"]["total"];
+    assert_eq!(output, &summary["server_metrics"]["generation_tokens"]);
 }
 
 #[test]

@@ -135,6 +135,56 @@ fn the_server_saw_what_was_recorded_and_planned() {
         ],
     ));
     check_plan(&plan, &records);
+    check_server_metrics(&summary(&bench.out()));
+}
+
+/// The server's counters over the measurement say what its answers said.
+fn check_server_metrics(summary: &Value) {
+    let (metrics, reported) = (&summary["server_metrics"], &summary["profiling"]);
+    let close = |one: &Value, other: &Value| {
+        let (one, other) = (one.as_f64().unwrap(), other.as_f64().unwrap());
+        assert!(
+            (one / other - 1.0).abs() < 0.02,
+            "{one} is not {other}: {metrics}"
+        );
+    };
+    close(&metrics["cache"]["share"], &reported["cache"]["reported_share"]);
+    close(&metrics["prompt_tokens"], &reported["tokens"]["isl"]);
+    close(&metrics["generation_tokens"], &reported["tokens"]["osl"]);
+    assert_eq!(
+        metrics["cache"]["source"],
+        "vllm:prefix_cache_hits / vllm:prefix_cache_queries"
+    );
+    assert_eq!(metrics["endpoints"][0]["missed"], 0);
+    assert_eq!(metrics["damaged_lines"], 0);
+}
+
+#[test]
+fn metrics_that_are_not_there_change_nothing_but_the_report() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .to_string();
+    for (option, is_read) in [
+        (&["--no-server-metrics"][..], false),
+        (&["--server-metrics", &gone], true),
+    ] {
+        let server = Server::start(config()).unwrap();
+        let bench = Bench::demo(&["concurrency: 2", "benchmark_duration_s: 1", "grace_period_s: 2"]);
+        let records = run(&bench, &server, option);
+        assert!(records.iter().all(|record| record.outcome == Outcome::Ok));
+        let summary = summary(&bench.out());
+        assert_eq!(summary.get("server_metrics").is_some(), is_read, "{summary}");
+        assert_eq!(bench.out().join("server_metrics.jsonl").exists(), is_read);
+        let codes = summary["warnings"].as_array().unwrap().iter();
+        let mut codes = codes.map(|warning| warning["code"].as_str().unwrap());
+        assert_eq!(
+            codes.any(|code| code == "no_server_metrics"),
+            is_read,
+            "{summary}"
+        );
+    }
 }
 
 fn check_plan(plan: &Value, records: &[RequestRecord]) {

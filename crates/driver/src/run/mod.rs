@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use record::marks::{Mark, RunEvent, Stop};
 use record::request::{CancelCause, Outcome, Phase, RequestRecord, Stamps, Usage};
+use record::server_metrics::encode::EncodedLines;
 use replay::{Action, Event, Replay, RequestKey, RunEnd, Send};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -22,6 +23,7 @@ use crate::cancel::{Canceller, cancellation};
 use crate::client::Client;
 use crate::clock::{Alarm, Clock, Pacing};
 use crate::prompts::{Drawing, Prompts};
+use crate::scrape::Bell;
 
 use live::Live;
 pub use live::{Counts, FailedThreshold, Progress};
@@ -48,6 +50,8 @@ pub struct Job {
     pub clock: Clock,
     /// How wake-ups are made.
     pub pacing: Pacing,
+    /// Rung when a phase begins or ends.
+    pub bell: Bell,
     /// When failing requests end the run.
     pub failed_threshold: Option<FailedThreshold>,
 }
@@ -59,6 +63,8 @@ pub enum Written {
     Record(Box<RequestRecord>),
     /// A step of the run.
     Mark(Mark),
+    /// The server's metrics, from [`crate::scrape`].
+    Scrape(EncodedLines),
 }
 
 /// Why the run ended, in a word and in a sentence (empty when there is nothing to say).
@@ -139,6 +145,7 @@ struct Run {
     drawing: Drawing,
     /// Traces that lanes take next, in order.
     upcoming: std::vec::IntoIter<usize>,
+    bell: Bell,
     live: Live,
     failed_threshold: Option<FailedThreshold>,
     started: u64,
@@ -153,6 +160,7 @@ impl Run {
             prompts,
             client,
             clock,
+            bell,
             failed_threshold,
             ..
         } = job;
@@ -178,6 +186,7 @@ impl Run {
             written,
             drawing,
             upcoming,
+            bell,
             live: Live::default(),
             failed_threshold,
             started: 0,
@@ -325,16 +334,16 @@ impl Run {
         let (at, event) = match mark {
             replay::Mark::PhaseStart { phase: which, at } => {
                 self.live.begin(*which);
+                self.bell.ring();
                 (*at, RunEvent::PhaseStart(phase(*which)))
             }
             replay::Mark::SendingComplete { phase: which, at } => (*at, RunEvent::SendingEnd(phase(*which))),
-            replay::Mark::PhaseComplete { phase: which, at } => (
-                *at,
-                RunEvent::PhaseEnd {
-                    phase: phase(*which),
-                    started: self.live.started_in_phase(self.started),
-                },
-            ),
+            replay::Mark::PhaseComplete { phase: which, at } => {
+                self.bell.ring();
+                let started = self.live.started_in_phase(self.started);
+                let phase = phase(*which);
+                (*at, RunEvent::PhaseEnd { phase, started })
+            }
             replay::Mark::CancelAll { .. } => return,
             replay::Mark::End(why) => {
                 let ended = self.live.explain(*why);

@@ -5,7 +5,7 @@ mod corpus_file;
 mod tokenizer;
 
 use crate::args::profile::{ProfileArgs, ProfileDialect, headers};
-use crate::args::{DialectName, LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
+use crate::args::{DialectName, LimitKey, MetricsArgs, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::profile::{self, Kind, Problem, Resolved, document};
 use crate::session::{self, PromptText, Session, Target};
@@ -13,6 +13,7 @@ use crate::workload::{self, Read};
 use crate::{folder, output};
 use anyhow::Context;
 use driver::clock::Clock;
+use driver::endpoint::{CHAT_PATH, Endpoint};
 use std::path::Path;
 
 pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<Exit> {
@@ -162,11 +163,25 @@ fn send_args(args: &ProfileArgs, resolved: &Resolved) -> anyhow::Result<SendArgs
         insecure: args.own.insecure,
         ca: args.own.ca.clone(),
         proxy_from_env: args.own.proxy_from_env,
+        metrics: metrics_args(args, url)?,
         wire: Wire {
             path: endpoint.path.clone(),
             usage: endpoint.use_server_token_count,
             extra: resolved.extra.clone(),
         },
+    })
+}
+
+/// The server's own page and the others that are named, as in aiperf.
+fn metrics_args(args: &ProfileArgs, url: &str) -> anyhow::Result<MetricsArgs> {
+    let mut server_metrics = args.output.server_metrics.clone();
+    if !server_metrics.is_empty() {
+        let server = Endpoint::new(url, CHAT_PATH)?;
+        server_metrics.insert(0, server.metrics_url().to_string());
+    }
+    Ok(MetricsArgs {
+        server_metrics,
+        no_server_metrics: args.output.no_server_metrics,
     })
 }
 
