@@ -62,6 +62,20 @@ pub struct Bundle {
     rows: RowWriter<Hashing<BufWriter<File>>>,
     count: u64,
     blocks: Option<BlockWriter>,
+    /// Last, so that it goes when the files are closed.
+    unfinished: Unfinished,
+}
+
+/// Removes what was not renamed when a bundle is given up.
+#[derive(Debug)]
+struct Unfinished(Vec<PathBuf>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = fs::remove_file(path); // renamed, or never made
+        }
+    }
 }
 
 impl Bundle {
@@ -80,7 +94,9 @@ impl Bundle {
             .map(|(block_size, ids)| BlockWriter::new(block_size, ids))
             .transpose()
             .map_err(failed)?;
+        let names = [&files.data, &files.header, &files.binding, &files.blocks];
         Ok(Self {
+            unfinished: Unfinished(names.map(|name| files.partial(name)).to_vec()),
             files,
             rows,
             count: 0,
@@ -120,6 +136,7 @@ impl Bundle {
             rows,
             count,
             blocks,
+            unfinished: _unfinished,
         } = self;
         let failed = |name: &str, source| TraceError::file("write", &files.path(name), source);
         let output = rows.finish().map_err(|source| failed(&files.data, source))?;

@@ -248,9 +248,7 @@ impl Entries {
         delay_ms: Option<f64>,
         problems: &mut Problems,
     ) -> (u32, Option<f64>) {
-        let known = session
-            .as_ref()
-            .and_then(|session| self.sessions.get_mut(session));
+        let known = session.and_then(|session| self.sessions.get_mut(session));
         let mut wrong = |key: &str, found: String, expected: &str| {
             problems.error(Some(line), Place::Line(line, key.to_owned()), found, expected);
         };
