@@ -91,7 +91,10 @@ fn mooncake_text(requests: &[Drawn]) -> String {
     text
 }
 
-fn essence(entries: &[Entry]) -> Vec<(Option<String>, u32, Option<f64>, Option<f64>, u32, u32)> {
+/// Session, turn, start from the first one, delay, input, output.
+type Essence = (Option<String>, u32, Option<f64>, Option<f64>, u32, u32);
+
+fn essence(entries: &[Entry]) -> Vec<Essence> {
     let first = entries.first().and_then(|entry| entry.at_ms).unwrap_or(0.0);
     entries
         .iter()
