@@ -3,7 +3,7 @@
 use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs};
 use crate::exit::Exit;
 use crate::workload::{self, Scenario};
-use crate::{output, plan_digest, progress, stop};
+use crate::{output, plan_digest, progress, stop, trace_files};
 use anyhow::{Context, anyhow};
 use corpus::Corpus;
 use corpus::prompt::{Envelope, EnvelopeOptions, Pool, Prompter, Tokenizer};
@@ -126,6 +126,8 @@ pub(crate) struct Session {
     prompts: Prompts,
     client: Client,
     clock: Clock,
+    /// Where the load came from, as the run's trace states it.
+    workload_spec: String,
 }
 
 impl Session {
@@ -204,6 +206,7 @@ impl Session {
             prompts,
             client,
             clock,
+            workload_spec: format!("{} sha256:{}", args.scenario.display(), scenario.sha256),
         })
     }
 
@@ -227,6 +230,7 @@ impl Session {
             .context("no thread for writing the run's files")?;
         let (shown, show) = watch::channel(None);
         let showing = tokio::spawn(progress::show(show, clock));
+        let traces = self.traces.clone();
         let job = Job {
             replay: Replay::new(self.traces.clone(), self.settings, self.plan),
             traces: self.traces,
@@ -241,7 +245,11 @@ impl Session {
             .join()
             .map_err(|_| anyhow!("the thread that writes the run's files failed"))?;
         wrote.context("the run's files are incomplete")?;
-        Ok((ended?, report::rebuild(folder)?))
+        let (ended, summary) = (ended?, report::rebuild(folder)?);
+        if let Err(error) = trace_files::write(folder, &traces, self.workload_spec) {
+            output::say(&format!("warning: the run's trace was not written: {error:#}"));
+        }
+        Ok((ended, summary))
     }
 
     /// Connections that may be open at once: every stream of every lane's tree.

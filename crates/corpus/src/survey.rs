@@ -2,6 +2,7 @@
 //!
 //! Pure: counts session trees that were loaded. Never computes a quantile; whoever shows them does.
 
+use trace::survey::Column;
 use tree::{SourceKind, Trace, Turn};
 
 use crate::load::Corpus;
@@ -13,17 +14,6 @@ pub struct Survey {
     pub counts: Vec<(&'static str, u64)>,
     /// Quantities, one value a trace, conversation or request.
     pub columns: Vec<Column>,
-}
-
-/// All values of one quantity.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// What it is, with its unit.
-    pub name: &'static str,
-    /// The values, in no order.
-    pub values: Vec<f64>,
-    /// Requests for which it was not recorded.
-    pub missing: u64,
 }
 
 impl Survey {
@@ -137,16 +127,9 @@ fn per_trace(name: &'static str, traces: &[Trace], value: impl Fn(&Trace) -> f64
 }
 
 fn per_request(name: &'static str, traces: &[Trace], value: impl Fn(&Turn) -> Option<f64>) -> Column {
-    let mut column = Column {
-        name,
-        values: Vec::new(),
-        missing: 0,
-    };
+    let mut column = Column::new(name);
     for turn in traces.iter().flat_map(turns) {
-        match value(turn) {
-            Some(value) => column.values.push(value),
-            None => column.missing += 1,
-        }
+        column.push(value(turn));
     }
     column
 }
@@ -156,16 +139,9 @@ fn per_later_turn(name: &'static str, traces: &[Trace]) -> Column {
         .iter()
         .flat_map(|trace| &trace.conversations)
         .flat_map(|conversation| conversation.turns.iter().skip(1));
-    let mut column = Column {
-        name,
-        values: Vec::new(),
-        missing: 0,
-    };
+    let mut column = Column::new(name);
     for turn in later {
-        match turn.delay_ms {
-            Some(ms) => column.values.push(ms / 1e3),
-            None => column.missing += 1,
-        }
+        column.push(turn.delay_ms.map(|ms| ms / 1e3));
     }
     column
 }

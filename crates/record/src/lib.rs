@@ -4,7 +4,8 @@
 //! folder the moment the request ends: one row in `requests.jsonl` ([`schema`]), one frame of chunk stamps in `chunks.bin`
 //! ([`chunks`]); what a run only learns on the way stands in `marks.jsonl` ([`marks`]), what it knew before in `run.json`
 //! ([`header`]). A [`folder::RunReader`] gives them back, also from a run that was killed, and [`summary::Summary`] is
-//! computed from that reader alone, with the definitions of [`timeline`] and [`stats`].
+//! computed from that reader alone, with the definitions of [`timeline`] and [`stats`]. [`trace_rows`] tells the same requests
+//! as rows of a trace that can be replayed.
 //!
 //! Never averages averages, never puts a zero where a value is missing, never reads a clock or opens a socket. Only
 //! [`folder`], [`append`] and [`header`] touch files.
@@ -21,6 +22,7 @@ pub mod schema;
 pub mod stats;
 pub mod summary;
 pub mod timeline;
+pub mod trace_rows;
 pub mod validity;
 pub mod words;
 

@@ -23,6 +23,7 @@ pub mod mooncake;
 pub mod pace;
 mod problem;
 pub mod recording;
+pub mod survey;
 mod unit;
 pub mod verify;
 

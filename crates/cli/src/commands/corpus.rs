@@ -1,4 +1,4 @@
-//! `corpus`: fetch, verify, dump.
+//! `corpus`: fetch, verify, dump; inspect and survey are next door.
 
 use crate::args::{CorpusCommand, DumpArgs, FetchArgs, Format, VerifyArgs};
 use crate::exit::Exit;
@@ -14,6 +14,8 @@ pub(crate) fn run(command: &CorpusCommand) -> anyhow::Result<Exit> {
     match command {
         CorpusCommand::Fetch(args) => fetch(args),
         CorpusCommand::Verify(args) => verify(args),
+        CorpusCommand::Inspect(args) => super::contents::inspect(args),
+        CorpusCommand::Survey(args) => super::contents::survey(args),
         CorpusCommand::Dump(args) => dump(args),
     }
 }

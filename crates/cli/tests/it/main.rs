@@ -7,3 +7,4 @@ mod refusals;
 mod runs;
 mod schedules;
 mod support;
+mod traces;
