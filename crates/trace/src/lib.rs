@@ -17,6 +17,7 @@ pub mod convert;
 pub mod csv;
 mod digest;
 mod error;
+pub mod goodput;
 pub mod header;
 mod lines;
 pub mod mooncake;

@@ -63,11 +63,14 @@ fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
                 output::say(&format!("warning: {warning}"));
             }
             output::data(&format!(
-                "{}: {} traces, {} bytes, largest request {} tokens\nsha256 {}\n",
+                "{}: {} traces, {} bytes, largest request {} tokens\nsubagent times: {} from the trace's start, {} from the \
+                 spawn\nsha256 {}\n",
                 args.file.display(),
                 corpus.traces.len(),
                 corpus.bytes,
                 corpus.selection.largest,
+                corpus.inner_times.absolute,
+                corpus.inner_times.relative,
                 corpus.sha256
             ))?;
         }

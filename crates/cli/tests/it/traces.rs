@@ -88,20 +88,17 @@ fn a_run_is_a_trace() {
         .collect();
     for (line, record) in lines.zip(&profiling) {
         let cells: Vec<&str> = line.split(',').collect();
-        let number = |name: &str| cells[columns[name]].parse::<i64>().unwrap();
-        assert_eq!(number("request_id"), (warm_up as u64 + record.sequence) as i64);
+        let number = |name: &str| cells[columns[name]].parse::<u64>().unwrap();
+        assert_eq!(number("request_id"), warm_up as u64 + record.sequence);
         assert_eq!(cells[columns["x_request_id"]], record.request_id);
         let ttft_ns = record.stamps.first_content_ns.unwrap() - record.stamps.headers_written_ns.unwrap();
         let ttft_us = number("first_chunk_time_us") - number("send_time_us");
         assert!(
-            (ttft_us * 1000 - ttft_ns as i64).abs() <= 1000,
+            (ttft_us * 1000).abs_diff(ttft_ns) <= 1000,
             "{ttft_us} µs, {ttft_ns} ns"
         );
-        assert_eq!(number("num_chunks"), record.chunks.len() as i64);
-        assert_eq!(
-            number("output_tokens") as u64,
-            record.usage.completion_tokens.unwrap()
-        );
+        assert_eq!(number("num_chunks"), record.chunks.len() as u64);
+        assert_eq!(number("output_tokens"), record.usage.completion_tokens.unwrap());
     }
 
     // And it can be told in other forms.

@@ -11,6 +11,8 @@ use crate::error::TraceError;
 use crate::header::{Header, Mode};
 use crate::mooncake::{Entries, Entry, Options, Read};
 use crate::problem::{Problems, Severity};
+use crate::recording::{LoadOptions, Recording};
+use crate::verify::Reference;
 
 /// Makes a bundle of the Mooncake file at `path`. Its ids become ids of the same block size, renumbered; blocks without one
 /// get one of their own. A start that is not stated is the start of the turn before plus the delay, or 0.
@@ -64,6 +66,33 @@ pub fn from_mooncake(
         losses: making.losses,
         problems: problems.clone(),
     })
+}
+
+/// Loads the Mooncake file at `path` for a replay: by way of a bundle in a temporary folder, which is gone when this
+/// returns; its sidecar stays open.
+///
+/// # Errors
+/// As [`from_mooncake`].
+pub fn load_mooncake(
+    path: &Path,
+    options: Options,
+    load: LoadOptions,
+    problems: &mut Problems,
+) -> Result<Recording, TraceError> {
+    let folder = tempfile::tempdir().map_err(|source| TraceError::file("convert", path, source))?;
+    let files = BundleFiles::of_stem(folder.path(), "mooncake");
+    let header = Header::new(Mode::Generated);
+    let stored = from_mooncake(path, options, files, &header, problems)?.stored;
+    let sidecar = stored
+        .token_blocks
+        .map(|(name, digest)| (folder.path().join(name), digest));
+    let reference = Reference {
+        sha256: Some(stored.sha256),
+        rows: Some(stored.rows),
+        token_blocks: sidecar,
+        ..Reference::of_data(&folder.path().join(&stored.data))
+    };
+    Recording::load(&reference, load)
 }
 
 struct Making {

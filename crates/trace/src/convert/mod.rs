@@ -7,7 +7,7 @@ mod from_mooncake;
 mod guessed;
 mod to_mooncake;
 
-pub use from_mooncake::from_mooncake;
+pub use from_mooncake::{from_mooncake, load_mooncake};
 pub use guessed::PromptBlocks;
 pub use to_mooncake::to_mooncake;
 

@@ -81,6 +81,11 @@ impl Row<'_> {
         u64::from(self.prefix_length) + u64::from(self.input_tokens)
     }
 
+    /// How late the client was in µs, in a real trace whose run began at that wall time: send − due.
+    pub fn queue_us(&self, run_start_us: i64) -> i64 {
+        self.send_us - (run_start_us + self.arrival_us)
+    }
+
     /// TTFT in µs, where both stamps are there and in order.
     pub fn ttft_us(&self) -> Option<i64> {
         self.since_send(self.first_chunk_us)

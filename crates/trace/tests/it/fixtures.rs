@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Deserialize;
 use trace::Severity;
 use trace::blocks::BlockStore;
+use trace::goodput::Goodput;
 use trace::pace::{Pace, Schedule};
 use trace::recording::{LoadOptions, Recording};
 use trace::verify::{verify, verify_with};
 
-use crate::support::{data, places, reference};
+use crate::support::{data, places, reference, targets};
 
 #[derive(Deserialize)]
 struct Index {
@@ -27,6 +28,7 @@ struct Valid {
     open_loop_order: Vec<u64>,
     #[serde(default)]
     derived: Vec<Derived>,
+    goodput: Option<Good>,
     #[serde(default)]
     prefix_blocks_in_arrival_order: Vec<Shared>,
     #[serde(default)]
@@ -40,6 +42,20 @@ struct Derived {
     ttft_ms: Option<f64>,
     e2e_ms: Option<f64>,
     mean_itl_ms: Option<f64>,
+    client_queue_ms: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Good {
+    per_class: BTreeMap<String, Class>,
+    total: Class,
+}
+
+#[derive(Deserialize)]
+struct Class {
+    count: u64,
+    good: u64,
+    slo_attainment: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +151,14 @@ fn latencies_are_derived_from_the_stamps() {
                 "request {}",
                 row.request_id
             );
+            if let Some(queue_ms) = derived.client_queue_ms {
+                assert_eq!(
+                    ms(row.queue_us(1_767_225_600_000_000)),
+                    queue_ms,
+                    "request {}",
+                    row.request_id
+                );
+            }
             assert_eq!(row.has_latency(), derived.status == "ok");
             checked += 1;
             Ok(())
@@ -224,4 +248,39 @@ fn milliseconds_are_the_same_instants() {
     };
     assert_eq!(at(&us), [0, 250_000]);
     assert_eq!(at(&ms), at(&us));
+}
+
+#[test]
+fn goodput_is_counted_by_class() {
+    let mut checked = 0;
+    for valid in &index().valid {
+        let Some(expected) = &valid.goodput else {
+            continue;
+        };
+        let path = data("trace").join(&valid.binding);
+        let mut goodput = Goodput::new(targets(&path));
+        verify_with(&reference(&path), |row| {
+            goodput.row(row);
+            Ok(())
+        })
+        .unwrap();
+        let found: BTreeMap<_, _> = goodput.classes().collect();
+        assert_eq!(found.len(), expected.per_class.len());
+        for (class, expected) in &expected.per_class {
+            let attained = found[class.as_str()];
+            assert_eq!(
+                (attained.count, attained.good),
+                (expected.count, expected.good),
+                "{class}"
+            );
+            assert_eq!(attained.share(), expected.slo_attainment, "{class}");
+        }
+        let total = goodput.total();
+        assert_eq!(
+            (total.count, total.good),
+            (expected.total.count, expected.total.good)
+        );
+        checked += 1;
+    }
+    assert_eq!(checked, 1);
 }

@@ -59,6 +59,55 @@ impl ChainReader for Vec<u8> {
     }
 }
 
+/// Rows made while they are read: a million, sessions of eight rounds, so that the file is never anywhere.
+struct Endless {
+    next: u64,
+    rows: u64,
+    line: Vec<u8>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.line.is_empty() && self.next < self.rows {
+            let (id, session, round) = (self.next, self.next / 8, self.next % 8);
+            self.next += 1;
+            self.line =
+                format!("{id},c,,,s{session},{round},,0,true,9,9,9,0,0,0,0,m,0,0,{id},{id},0,0,0,ok,,\n")
+                    .into_bytes();
+        }
+        let taken = self.line.len().min(buffer.len());
+        buffer[..taken].copy_from_slice(&self.line[..taken]);
+        self.line.drain(..taken);
+        Ok(taken)
+    }
+}
+
+/// Most memory that this process ever held, where the system tells.
+fn peak_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().split(' ').next()?.parse().ok()
+}
+
+#[test]
+fn a_million_rows_are_checked_in_bounded_memory() {
+    const ROWS: u64 = 1_000_000;
+    let before = peak_kib();
+    let rows = Endless {
+        next: 0,
+        rows: ROWS,
+        line: header(),
+    };
+    let (right, problems, error) = read(rows);
+    assert!(error.is_none());
+    assert_eq!((right, problems.list()), (ROWS, &[][..]));
+    if let Some((before, after)) = before.zip(peak_kib()) {
+        // 125,000 sessions at some hundred bytes, ids at half a byte, buffers of fixed size.
+        let bytes_a_row = (after - before) * 1024 / ROWS;
+        assert!(bytes_a_row < 40, "{bytes_a_row} bytes a row");
+    }
+}
+
 #[test]
 fn reports_are_capped() {
     let mut text = header();

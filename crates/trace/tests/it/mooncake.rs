@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use trace::mooncake::{Entries, Entry, Options, Read};
+use trace::recording::LoadOptions;
 use trace::{Problems, Severity};
 
 use crate::support::{data, places};
@@ -104,4 +105,47 @@ fn wrong_lines_are_named() {
         let (_, problems) = read_text(text);
         assert_eq!(places(&problems, Severity::Error), [at], "{text}");
     }
+}
+
+#[test]
+fn a_mooncake_file_is_loaded_for_a_replay() {
+    let path = data("mooncake/mooncake-sessions.jsonl");
+    let mut problems = Problems::new(&path);
+    let recording =
+        trace::convert::load_mooncake(&path, Options::default(), LoadOptions::default(), &mut problems)
+            .unwrap();
+    let at: Vec<_> = recording.requests.iter().map(|request| request.at_us).collect();
+    assert_eq!(
+        at,
+        [0, 250_000, 1_450_000, 5_000_000],
+        "a start that is not stated follows from the delay"
+    );
+    let think: Vec<_> = recording
+        .sessions
+        .iter()
+        .map(|session| recording.think_times_us(session))
+        .collect();
+    assert_eq!(think, [[5_000_000], [1_200_000]]);
+    let store = recording.blocks.as_ref().unwrap();
+    let ids = |request: u64| store.ids(request).unwrap().unwrap();
+    assert_eq!(
+        ids(2)[..2],
+        ids(0)[..],
+        "shared leading blocks, though the bundle's folder is gone"
+    );
+    // 512 tokens of `2 with 1` in the basic file: two leading blocks.
+    let path = data("mooncake/mooncake-basic.jsonl");
+    let recording =
+        trace::convert::load_mooncake(&path, Options::default(), LoadOptions::default(), &mut problems)
+            .unwrap();
+    let store = recording.blocks.as_ref().unwrap();
+    let (one, two) = (store.ids(0).unwrap().unwrap(), store.ids(1).unwrap().unwrap());
+    assert_eq!(
+        one.iter()
+            .zip(&two)
+            .take_while(|(left, right)| left == right)
+            .count()
+            * 512,
+        1024
+    );
 }

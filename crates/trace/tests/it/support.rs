@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use trace::header::Slo;
 use trace::verify::Reference;
 use trace::{Problems, Severity, TimeUnit};
 
@@ -12,8 +13,8 @@ pub(crate) fn data(relative: &str) -> PathBuf {
         .join(relative)
 }
 
-/// What the binding at `path` refers to, read by `spec` as a run reads it.
-pub(crate) fn reference(path: &Path) -> Reference {
+/// The trace arm of the binding at `path`, read by `spec` as a run reads it.
+fn arm(path: &Path) -> spec::trace::Trace {
     let (document, problems) = spec::read_bytes(&testkit::bytes(path), Some(spec::Kind::Scenario));
     assert!(
         spec::problem::is_ok(&problems),
@@ -26,6 +27,12 @@ pub(crate) fn reference(path: &Path) -> Reference {
     let Some(spec::Workload::Trace(trace)) = scenario.workload else {
         panic!("{} has no trace arm", path.display());
     };
+    *trace
+}
+
+/// What the binding at `path` refers to.
+pub(crate) fn reference(path: &Path) -> Reference {
+    let trace = arm(path);
     let beside = |name: &str| path.parent().unwrap().join(name);
     Reference {
         data: beside(&trace.data),
@@ -38,6 +45,25 @@ pub(crate) fn reference(path: &Path) -> Reference {
             .as_ref()
             .map(|blocks| (beside(&blocks.path), blocks.sha256.clone())),
     }
+}
+
+/// Its latency targets.
+pub(crate) fn targets(path: &Path) -> Vec<(String, Slo)> {
+    let targets = arm(path).header.goodput_slo_targets.into_iter();
+    targets
+        .map(|(class, slo)| {
+            let [ttft_ms, itl_ms, e2e_ms] =
+                [slo.ttft_ms, slo.itl_ms, slo.e2e_ms].map(Option::unwrap_or_default);
+            (
+                class,
+                Slo {
+                    ttft_ms,
+                    itl_ms,
+                    e2e_ms,
+                },
+            )
+        })
+        .collect()
 }
 
 /// Places of the problems of one severity.
