@@ -4,6 +4,7 @@
 //! what rows must be to each other. One [`Row`] is what all of them speak of; times in it are microseconds whatever the
 //! file's unit is.
 
+mod cells;
 mod check;
 mod columns;
 mod ids;

@@ -5,6 +5,7 @@
 //! a warning.
 
 mod read;
+mod whole;
 mod write;
 
 pub use read::{Entries, Entry, Options, Read};

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::BLOCK_TOKENS;
+use super::whole::Seen;
 use crate::error::TraceError;
 use crate::lines::Lines;
 use crate::problem::{Place, Problems};
@@ -73,21 +74,6 @@ struct Session {
     turns: u32,
     last_ms: Option<f64>,
     first_id: Option<i64>,
-}
-
-/// What the file as a whole is asked at its end.
-#[derive(Default)]
-struct Seen {
-    rows: u64,
-    timed: u64,
-    first_untimed: Option<u64>,
-    last_ms: f64,
-    unsorted: u64,
-    first_unsorted: u64,
-    uncovered: u64,
-    first_uncovered: Option<(u64, String)>,
-    later_turns: u64,
-    growing_turns: u64,
 }
 
 #[derive(Deserialize)]
@@ -297,56 +283,3 @@ impl Entries {
 
 /// Largest time; some three thousand years.
 const MS_MAX: f64 = 1e14;
-
-impl Seen {
-    /// A session, or a single request, starts.
-    fn start(&mut self, line: u64, at_ms: Option<f64>) {
-        let Some(at_ms) = at_ms else {
-            self.first_untimed.get_or_insert(line);
-            return;
-        };
-        self.timed += 1;
-        if (0.0..self.last_ms).contains(&at_ms) {
-            self.unsorted += 1;
-            if self.unsorted == 1 {
-                self.first_unsorted = line;
-            }
-        }
-        self.last_ms = self.last_ms.max(at_ms);
-    }
-
-    fn finish(&self, problems: &mut Problems) {
-        if self.rows == 0 {
-            problems.error(None, Place::File, "no request", "at least one line");
-        }
-        if let Some(line) = self.first_untimed.filter(|_| self.timed > 0) {
-            let found = format!("no timestamp, though {} other starts have one", self.timed);
-            let place = Place::Line(line, "timestamp".to_owned());
-            problems.error(Some(line), place, found, "one at every start, or at none");
-        }
-        if self.unsorted > 0 {
-            let found = format!(
-                "an earlier start than a line before it ({} such lines)",
-                self.unsorted
-            );
-            let place = Place::Line(self.first_unsorted, "timestamp".to_owned());
-            let expected = "lines in order of their starts; they are sorted, equal ones in file order";
-            problems.warning(Some(self.first_unsorted), place, found, expected);
-        }
-        if let Some((line, found)) = &self.first_uncovered {
-            let found = format!("{found} ({} such lines)", self.uncovered);
-            let place = Place::Line(*line, "hash_ids".to_owned());
-            let expected = "an id for every block; the rest is text of the request's own";
-            problems.warning(Some(*line), place, found, expected);
-        }
-        if self.later_turns > 0 && self.growing_turns == 0 {
-            let found = format!(
-                "none of {} later turns begins as the turn before it does",
-                self.later_turns
-            );
-            let expected = "whole prompts in every row; rows that hold only the new part are another format (mooncake-delta), \
-                            and their history is not put back";
-            problems.warning(None, Place::File, found, expected);
-        }
-    }
-}
