@@ -1,6 +1,6 @@
 //! A recording into Weka traces, a JSON object a line.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -66,7 +66,9 @@ pub fn to_weka(recording: &Recording, mut output: impl Write) -> Result<Losses, 
         .blocks
         .is_none()
         .then(|| PromptBlocks::new(recording, u64::from(BLOCK_TOKENS), 0));
-    for tree in trees(recording) {
+    let mut owners = Owners::default();
+    for (number, tree) in trees(recording).iter().enumerate() {
+        owners.tree = number;
         let start_us = tree
             .requests()
             .map(|at| recording.requests[at].at_us)
@@ -84,8 +86,9 @@ pub fn to_weka(recording: &Recording, mut output: impl Write) -> Result<Losses, 
                 1,
             ),
             guessed: guessed.as_mut(),
+            owners: &mut owners,
         };
-        let row = making.row(&tree)?;
+        let row = making.row(tree)?;
         serde_json::to_writer(&mut output, &row)
             .map_err(io::Error::from)
             .and_then(|()| output.write_all(b"\n"))
@@ -95,8 +98,26 @@ pub fn to_weka(recording: &Recording, mut output: impl Write) -> Result<Losses, 
             tree.subagents.len() as u64,
         );
     }
+    losses.add("blocks that another trace had too", owners.shared);
     output.flush().map_err(failed)?;
     Ok(losses)
+}
+
+/// Which tree used a block of the sidecar first.
+#[derive(Default)]
+struct Owners {
+    tree: usize,
+    first: HashMap<u64, usize>,
+    shared: u64,
+}
+
+impl Owners {
+    fn note(&mut self, ids: &[u64]) {
+        for id in ids {
+            let first = *self.first.entry(*id).or_insert(self.tree);
+            self.shared += u64::from(first != self.tree);
+        }
+    }
 }
 
 /// What becomes one trace: positions of requests.
@@ -170,6 +191,7 @@ struct Making<'r, 'g> {
     start_us: i64,
     ids: Reblocked,
     guessed: Option<&'g mut PromptBlocks<'r>>,
+    owners: &'g mut Owners,
 }
 
 impl<'r> Making<'r, '_> {
@@ -220,6 +242,7 @@ impl<'r> Making<'r, '_> {
             (Some(guessed), _) => guessed.ids(request)?,
             (None, Some(store)) => {
                 let ids = store.ids(request.request_id)?.unwrap_or_default();
+                self.owners.note(&ids);
                 self.ids.ids(&ids, request.prompt_tokens())
             }
             (None, None) => Vec::new(),
@@ -272,6 +295,13 @@ fn losses(recording: &Recording) -> Losses {
         "deadlines, targets and priorities",
         count(&|request| request.deadline_us + request.slo_target_us > 0 || request.vllm_priority > 0),
     );
+    let size = recording.blocks.as_ref().map(|store| store.header().block_size);
+    if size.is_some_and(|size| size % u64::from(BLOCK_TOKENS) != 0) {
+        losses.add(
+            "prompts whose sharing ends at the start of a new block",
+            recording.requests.len() as u64,
+        );
+    }
     if recording.blocks.is_none() {
         losses.add(
             "prefix groups, held as blocks of equal ids",

@@ -44,7 +44,9 @@ fn check(source: &Path) {
     let folder = TempDir::new().unwrap();
     let (recording, _) = bundle(source, folder.path(), "there");
     let back = folder.path().join("back.jsonl");
-    to_weka(&recording, std::fs::File::create(&back).unwrap()).unwrap();
+    let losses = to_weka(&recording, std::fs::File::create(&back).unwrap()).unwrap();
+    let blocks = losses.list().iter().find(|(what, _)| what.contains("block"));
+    assert_eq!(blocks, None, "no Weka trace shares a block with another");
     let load = |path: &Path| Corpus::load(path, None, &LoadOptions::default(), None).unwrap();
     let (before, after) = (load(source), load(&back));
     assert_eq!(before.traces.len(), after.traces.len());
@@ -235,4 +237,26 @@ fn chained_ids_share_what_prompts_share() {
         shared > 1000,
         "turns of one conversation share what they keep: {shared}"
     );
+}
+
+#[test]
+fn sharing_that_weka_cannot_hold_is_counted() {
+    // Two sessions that begin alike become two traces, whose ids are their own.
+    let folder = TempDir::new().unwrap();
+    let lines = folder.path().join("m.jsonl");
+    let line = |session: &str| {
+        format!(
+            "{{\"session_id\":\"{session}\",\"timestamp\":0,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[1,2]}}\n"
+        )
+    };
+    std::fs::write(&lines, line("a") + &line("b")).unwrap();
+    let mut problems = Problems::new(&lines);
+    let recording =
+        trace::convert::load_mooncake(&lines, Options::default(), TraceOptions::default(), &mut problems)
+            .unwrap();
+    let back = folder.path().join("back.jsonl");
+    let losses = to_weka(&recording, std::fs::File::create(&back).unwrap()).unwrap();
+    assert_eq!(losses.list(), [("blocks that another trace had too", 2)]);
+    let corpus = Corpus::load(&back, None, &LoadOptions::default(), None).unwrap();
+    assert_eq!(corpus.traces.len(), 2);
 }

@@ -64,11 +64,10 @@ fn losses(recording: &Recording, block_size: u32) -> Losses {
     );
     losses.add("measured latencies", count(&|request| request.service_us > 0));
     match &recording.blocks {
-        Some(store) if u64::from(block_size) % store.header().block_size != 0 => {
-            losses.add(
-                "prompts whose sharing may end inside a block",
-                recording.requests.len() as u64,
-            );
+        // Blocks that are split keep all sharing; those that are joined or cut lose what ends inside a new one.
+        Some(store) if store.header().block_size % u64::from(block_size) != 0 => {
+            let what = "prompts whose sharing ends at the start of a new block";
+            losses.add(what, recording.requests.len() as u64);
         }
         Some(_) => {}
         None => {
