@@ -8,6 +8,7 @@ mod exit;
 mod folder;
 mod output;
 mod plan_digest;
+mod profile;
 mod progress;
 mod render;
 mod session;

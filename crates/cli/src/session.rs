@@ -1,6 +1,6 @@
 //! One run from its prepared parts to its summary: header, writer thread, run loop, progress, report.
 
-use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs};
+use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::workload::{self, Scenario};
 use crate::{output, plan_digest, progress, stop, trace_files};
@@ -12,7 +12,7 @@ use driver::clock::{Clock, Pacing};
 use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
-use driver::run::{Ended, Job, Written};
+use driver::run::{Ended, FailedThreshold, Job, Written};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
 use record::RecordError;
@@ -22,6 +22,7 @@ use record::header::{
 };
 use record::marks::Stop;
 use record::summary::Summary;
+use record::validity::ReasonName;
 use replay::{Plan, Replay, Settings};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,6 +30,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+
+/// Recorded requests from which on the failed-request threshold holds, with few lanes (`aiperf-replay` §3.5).
+const FAILURES_LOOKED_AT_FROM: u64 = 10;
 
 /// Path of the endpoint that is spoken to.
 const CHAT_PATH: &str = "/v1/chat/completions";
@@ -42,7 +46,7 @@ pub(crate) struct Target {
 impl Target {
     /// Asks the server about itself: a server that is down or serves another model is refused before anything is sent.
     pub(crate) async fn ask(args: &SendArgs) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::new(&args.url, CHAT_PATH)?;
+        let endpoint = Endpoint::new(&args.url, args.wire.path.as_deref().unwrap_or(CHAT_PATH))?;
         let tls = TlsOptions {
             insecure: args.insecure,
             ca: args.ca.clone(),
@@ -72,6 +76,11 @@ impl Target {
             .map(|line| header(line))
             .collect::<anyhow::Result<_>>()?;
         Ok(Self { client, facts })
+    }
+
+    /// The served model's name.
+    pub(crate) fn model(&self) -> &str {
+        &self.facts.model
     }
 
     /// The context length that the server tells.
@@ -126,6 +135,7 @@ pub(crate) struct Session {
     prompts: Prompts,
     client: Client,
     clock: Clock,
+    failed_threshold: Option<FailedThreshold>,
     /// Where the load came from, as the run's trace states it.
     workload_spec: String,
 }
@@ -140,7 +150,7 @@ impl Session {
         corpus: Corpus,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        let settings = workload::settings(args, &scenario.replay);
+        let settings = workload::settings(args, scenario);
         let envelope = Envelope::new(&EnvelopeOptions {
             model: target.facts.model.clone(),
             limit_key: match send.output_limit_key {
@@ -148,15 +158,19 @@ impl Session {
                 LimitKey::MaxTokens => corpus::prompt::LimitKey::MaxTokens,
             },
             min_tokens: send.min_tokens,
-            extra: Vec::new(),
-            ignore_eos: scenario.replay.ignore_eos,
-            usage: true,
+            extra: send.wire.extra.clone(),
+            ignore_eos: scenario.replay.ignore_eos && !states_ignore_eos(&send.wire),
+            usage: send.wire.usage,
         })?;
         let digests = (
             corpus.sha256.clone(),
             text.tokenizer.sha256().map(str::to_owned),
             text.pool.sha256().to_owned(),
         );
+        let failed_threshold = send.failed_request_threshold.map(|share| FailedThreshold {
+            share,
+            least: u64::from(settings.concurrency).max(FAILURES_LOOKED_AT_FROM),
+        });
         let selection = corpus.selection;
         let traces = workload::shared(corpus.traces);
         let plan = Plan::draw(&traces, &settings)?;
@@ -189,6 +203,11 @@ impl Session {
                 override_locks: scenario.broken_locks.clone(),
                 corpus_pinned: corpus::pin::is_pinned(&scenario.replay.corpus.loader, &corpus.sha256),
                 output_length_locked: scenario.replay.ignore_eos,
+                latency_window_s: settings
+                    .dialect
+                    .rules()
+                    .wants_latency_coverage
+                    .then_some(settings.duration_s),
             },
             slo: BTreeMap::new(),
             limits: limits(&settings, send),
@@ -206,6 +225,7 @@ impl Session {
             prompts,
             client,
             clock,
+            failed_threshold,
             workload_spec: format!("{} sha256:{}", args.scenario.display(), scenario.sha256),
         })
     }
@@ -238,6 +258,7 @@ impl Session {
             client: Arc::new(self.client),
             clock,
             pacing: Pacing::Sleep,
+            failed_threshold: self.failed_threshold,
         };
         let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
         showing.await.context("the progress line failed")?;
@@ -288,17 +309,26 @@ pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exi
     match ended.stop {
         Stop::Abort => Exit::Unfinished,
         Stop::Interrupt => Exit::Interrupted,
-        Stop::Done
-            if require_valid
-                && summary
-                    .validity
-                    .as_ref()
-                    .is_some_and(|validity| !validity.submission_valid) =>
-        {
-            Exit::Invalid
+        Stop::Done => {
+            let validity = summary.validity.as_ref();
+            let is_invalid = validity.is_some_and(|validity| !validity.submission_valid);
+            // The fork asks for coverage of every run, not only of one to be submitted.
+            let is_uncovered =
+                validity.is_some_and(|validity| validity.has(ReasonName::LatencyCoverageTooLow));
+            if is_uncovered || (require_valid && is_invalid) {
+                Exit::Invalid
+            } else {
+                Exit::Done
+            }
         }
-        Stop::Done => Exit::Done,
     }
+}
+
+/// Whether the user's own fields hold `ignore_eos`, which then goes out as it is; null counts as absent (aiperf 0.12.0).
+fn states_ignore_eos(wire: &Wire) -> bool {
+    wire.extra
+        .iter()
+        .any(|(name, value)| name == "ignore_eos" && value.get() != "null")
 }
 
 fn wall_start(clock: &Clock) -> anyhow::Result<jiff::Timestamp> {
@@ -339,6 +369,11 @@ fn limits(settings: &Settings, send: &SendArgs) -> BTreeMap<String, Value> {
             "system_idle_gap_cap_s".to_owned(),
             seconds(settings.system_idle_gap_cap_s),
         ),
+        ("warmup_grace_s".to_owned(), seconds(settings.warmup_grace_s)),
+        (
+            "failed_request_threshold".to_owned(),
+            send.failed_request_threshold.map_or(Value::Null, Value::from),
+        ),
         ("request_timeout_s".to_owned(), seconds(send.request_timeout_s)),
         (
             "request_cap".to_owned(),
@@ -358,6 +393,7 @@ fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<
         ("session_header".to_owned(), json!(send.session_header)),
         ("min_tokens".to_owned(), json!(send.min_tokens)),
         ("insecure".to_owned(), json!(send.insecure)),
+        ("usage_asked".to_owned(), json!(send.wire.usage)),
         (
             "output_limit_key".to_owned(),
             json!(match send.output_limit_key {

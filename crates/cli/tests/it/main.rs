@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
 mod ends;
+mod exports;
+mod profile;
 mod refusals;
 mod runs;
 mod schedules;

@@ -29,16 +29,55 @@ fn config() -> Config {
 }
 
 fn run(bench: &Bench, server: &Server, more: &[&str]) -> Vec<RequestRecord> {
+    run_ending(bench, server, more, 0)
+}
+
+fn run_ending(bench: &Bench, server: &Server, more: &[&str], code: i32) -> Vec<RequestRecord> {
     let (url, folder) = (server.url(), bench.out());
     let mut arguments = bench.arguments("run", &["--url", &url, "--out", text(&folder)]);
     arguments.extend_from_slice(more);
     let output = turnmill(&arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(output.status.code(), Some(code), "{}", err(&output));
     assert_eq!(
         out(&output),
         std::fs::read_to_string(folder.join("summary.txt")).unwrap()
     );
     records(&folder)
+}
+
+#[test]
+fn cache_pressure_sends_one_token_requests_and_hands_over() {
+    let server = Server::start(config()).unwrap();
+    let bench = Bench::demo(&[
+        "concurrency: 4",
+        "benchmark_duration_s: 60",
+        "grace_period_s: 5",
+        "warmup: {mode: cache_pressure, requests_per_lane: 5}",
+    ]);
+    // The request cap ends the window long before its time, so that its end has seen no latency.
+    let records = run_ending(&bench, &server, &["--request-cap", "20"], 1);
+    let (warmup, window): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.phase == Phase::Warmup);
+    assert!(warmup.iter().all(|record| record.osl_planned == 1));
+    let primers = warmup.len() - 4 * 5;
+    assert!(
+        (1..=16).contains(&primers),
+        "four lanes, five requests each after {primers} primers"
+    );
+    // What was sent under pressure is not sent again in the same tree.
+    let turn = |record: &RequestRecord| {
+        (
+            record.session_id.clone(),
+            record.conversation_id.clone(),
+            record.turn_index,
+        )
+    };
+    let sent: HashSet<_> = warmup.iter().map(|record| turn(record)).collect();
+    assert!(!window.is_empty() && window.iter().all(|record| !sent.contains(&turn(record))));
+    let header: Value =
+        serde_json::from_slice(&std::fs::read(bench.out().join("run.json")).unwrap()).unwrap();
+    assert_eq!(header["dialect"], "agentx-1.0");
+    let reasons = summary(&bench.out())["validity"]["reasons"].to_string();
+    assert!(reasons.contains("latency_coverage_too_low"), "{reasons}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::clock::{Alarm, Clock, Pacing};
 use crate::prompts::{Drawing, Prompts};
 
 use live::Live;
-pub use live::{Counts, Progress};
+pub use live::{Counts, FailedThreshold, Progress};
 use names::Names;
 
 /// How often the progress is made known.
@@ -48,6 +48,8 @@ pub struct Job {
     pub clock: Clock,
     /// How wake-ups are made.
     pub pacing: Pacing,
+    /// When failing requests end the run.
+    pub failed_threshold: Option<FailedThreshold>,
 }
 
 /// What the run leaves behind, in the order in which it happens.
@@ -138,6 +140,7 @@ struct Run {
     /// Traces that lanes take next, in order.
     upcoming: std::vec::IntoIter<usize>,
     live: Live,
+    failed_threshold: Option<FailedThreshold>,
     started: u64,
     ended: Option<Ended>,
 }
@@ -150,6 +153,7 @@ impl Run {
             prompts,
             client,
             clock,
+            failed_threshold,
             ..
         } = job;
         let drawing = Drawing::start(prompts.clone())?;
@@ -175,6 +179,7 @@ impl Run {
             drawing,
             upcoming,
             live: Live::default(),
+            failed_threshold,
             started: 0,
             ended: None,
         })
@@ -284,6 +289,13 @@ impl Run {
         };
         self.write(Written::Record(Box::new(record))).await;
         self.tell(Event::Returned { request, outcome }).await;
+        if self
+            .failed_threshold
+            .take_if(|threshold| self.live.exceeds(*threshold))
+            .is_some()
+        {
+            self.tell(Event::Abort).await;
+        }
     }
 
     async fn write(&mut self, what: Written) {
@@ -302,7 +314,7 @@ impl Run {
         let cause = match why {
             RunEnd::Complete => CancelCause::Grace,
             RunEnd::Interrupted => CancelCause::Interrupt,
-            RunEnd::PrimerFailed | RunEnd::Aborted => CancelCause::Abort,
+            RunEnd::PrimerFailed | RunEnd::WarmupTimedOut | RunEnd::Aborted => CancelCause::Abort,
         };
         for (_, canceller) in self.cancellers.drain() {
             canceller.cancel(cause);

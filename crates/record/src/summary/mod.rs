@@ -103,6 +103,9 @@ pub struct PhaseSummary {
     pub cache: CacheHits,
     /// Answers shorter than asked.
     pub early_finish: EarlyFinish,
+    /// How far into the phase latencies were seen.
+    #[serde(default)]
+    pub seen: LatencySeen,
     /// Requests per second that met every latency target, by class.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub goodput: BTreeMap<String, Goodput>,
@@ -117,6 +120,15 @@ pub struct PhaseSummary {
     /// Text of the first request that failed or overflowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_error: Option<String>,
+}
+
+/// The last moments at which answered requests gave latencies, in seconds after the phase began; `None` when none did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencySeen {
+    /// The last first token.
+    pub ttft_until_s: Option<f64>,
+    /// The last end of an answer with more than one content chunk.
+    pub itl_until_s: Option<f64>,
 }
 
 /// Requests by outcome. started = ok + failed + overflow + cancelled + unrecorded, and nothing is unrecorded in a run that
