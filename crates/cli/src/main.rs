@@ -14,6 +14,8 @@ mod progress;
 mod render;
 mod session;
 mod stop;
+mod trace_files;
+mod trace_input;
 mod workload;
 
 use clap::Parser;

@@ -4,7 +4,7 @@ use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::files::Files;
 use crate::workload::{self, Scenario};
-use crate::{output, plan_digest, progress, stop};
+use crate::{output, plan_digest, progress, stop, trace_files};
 use anyhow::{Context, anyhow};
 use corpus::Corpus;
 use corpus::prompt::{Envelope, EnvelopeOptions, Pool, Prompter, Tokenizer};
@@ -142,6 +142,8 @@ pub(crate) struct Session {
     pages: Option<Pages>,
     clock: Clock,
     failed_threshold: Option<FailedThreshold>,
+    /// Where the load came from, as the run's trace states it.
+    workload_spec: String,
 }
 
 impl Session {
@@ -231,6 +233,7 @@ impl Session {
             pages: target.pages,
             clock,
             failed_threshold,
+            workload_spec: format!("{} sha256:{}", args.scenario.display(), scenario.sha256),
         })
     }
 
@@ -258,6 +261,7 @@ impl Session {
         };
         let (shown, show) = watch::channel(None);
         let showing = tokio::spawn(progress::show(show, clock));
+        let traces = self.traces.clone();
         let job = Job {
             replay: Replay::new(self.traces.clone(), self.settings, self.plan),
             traces: self.traces,
@@ -277,7 +281,11 @@ impl Session {
             .join()
             .map_err(|_| anyhow!("the thread that writes the run's files failed"))?;
         wrote.context("the run's files are incomplete")?;
-        Ok((ended?, report::rebuild(folder)?))
+        let (ended, summary) = (ended?, report::rebuild(folder)?);
+        if let Err(error) = trace_files::write(folder, &traces, self.workload_spec) {
+            output::say(&format!("warning: the run's trace was not written: {error:#}"));
+        }
+        Ok((ended, summary))
     }
 
     /// Connections that may be open at once: every stream of every lane's tree.

@@ -4,11 +4,12 @@
 //! a small one of our own. A [`Corpus`] is loaded from one local file: [`verify`] hashes it before anything is parsed,
 //! [`formats`] turn the bytes of a row into a checked row, [`select`] keeps the traces that fit, [`reconstruct`] makes
 //! session trees of them, [`dump`] writes those trees down for comparison, and [`prompt`] makes request bodies of their turns
-//! while they are sent.
+//! while they are sent. [`convert`] makes files of crate `trace` of Weka traces and back, [`survey`] says what a corpus holds.
 //!
 //! Never parses a file whose digest has not matched, never opens a socket while a run is on, and never holds prompt text of
 //! a whole corpus in memory.
 
+pub mod convert;
 pub mod draws;
 pub mod dump;
 mod error;
@@ -20,6 +21,7 @@ pub mod prompt;
 pub mod reconstruct;
 mod rows;
 pub mod select;
+pub mod survey;
 pub mod synth;
 pub mod verify;
 mod warning;

@@ -6,6 +6,7 @@
 //! ([`header`]). A [`folder::RunReader`] gives them back, also from a run that was killed, and [`summary::Summary`] is
 //! computed from that reader alone, with the definitions of [`timeline`] and [`stats`]. What the server said about itself
 //! meanwhile stands in `server_metrics.jsonl` ([`server_metrics`]), and what a scenario claims of it is put beside that ([`stated`]).
+//! [`trace_rows`] tells the same requests as rows of a trace that can be replayed.
 //!
 //! Never averages averages, never puts a zero where a value is missing, never reads a clock or opens a socket. Only
 //! [`folder`], [`append`], [`header`] and [`server_metrics`] touch files.
@@ -24,6 +25,7 @@ pub mod stated;
 pub mod stats;
 pub mod summary;
 pub mod timeline;
+pub mod trace_rows;
 pub mod validity;
 pub mod words;
 

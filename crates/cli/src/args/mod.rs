@@ -6,6 +6,7 @@ pub(crate) mod profile;
 mod run;
 mod scenario;
 mod server;
+mod trace;
 
 pub(crate) use export::ExportArgs;
 pub(crate) use run::{DemoArgs, LimitKey, MetricsArgs, RunArgs, SendArgs, Wire};
@@ -14,6 +15,7 @@ pub(crate) use scenario::{
     SimulateArgs,
 };
 pub(crate) use server::SimArgs;
+pub(crate) use trace::{ContentsArgs, ConvertArgs, FormName};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -52,9 +54,11 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Run a scenario in virtual time against a stated service model and print every event.
     Simulate(SimulateArgs),
-    /// Work with corpora: fetch, verify, dump.
+    /// Work with corpora and traces: fetch, verify, inspect, survey, dump.
     #[command(subcommand)]
     Corpus(CorpusCommand),
+    /// Convert a trace between Weka, trace CSV and Mooncake, and say what the target cannot hold.
+    Convert(ConvertArgs),
     /// Rebuild and print the summary of a run from its folder.
     Report(ReportArgs),
     /// Check documents; exit 1 when one is invalid.
@@ -90,6 +94,10 @@ pub(crate) enum CorpusCommand {
     Fetch(FetchArgs),
     /// Check a file's digest and every row of it.
     Verify(VerifyArgs),
+    /// Say what a trace or corpus holds and what is wrong with it; exit 1 when something is.
+    Inspect(ContentsArgs),
+    /// As inspect, with the distribution of every quantity.
+    Survey(ContentsArgs),
     /// Print the reconstruction of a trace file in canonical lines, to compare with another implementation.
     Dump(DumpArgs),
 }

@@ -1,4 +1,4 @@
-//! `corpus`: fetch, verify, dump.
+//! `corpus`: fetch, verify, dump; inspect and survey are next door.
 
 use crate::args::{CorpusCommand, DumpArgs, FetchArgs, Format, VerifyArgs};
 use crate::exit::Exit;
@@ -14,6 +14,8 @@ pub(crate) fn run(command: &CorpusCommand) -> anyhow::Result<Exit> {
     match command {
         CorpusCommand::Fetch(args) => fetch(args),
         CorpusCommand::Verify(args) => verify(args),
+        CorpusCommand::Inspect(args) => super::contents::inspect(args),
+        CorpusCommand::Survey(args) => super::contents::survey(args),
         CorpusCommand::Dump(args) => dump(args),
     }
 }
@@ -61,11 +63,14 @@ fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
                 output::say(&format!("warning: {warning}"));
             }
             output::data(&format!(
-                "{}: {} traces, {} bytes, largest request {} tokens\nsha256 {}\n",
+                "{}: {} traces, {} bytes, largest request {} tokens\nsubagent times: {} from the trace's start, {} from the \
+                 spawn\nsha256 {}\n",
                 args.file.display(),
                 corpus.traces.len(),
                 corpus.bytes,
                 corpus.selection.largest,
+                corpus.inner_times.absolute,
+                corpus.inner_times.relative,
                 corpus.sha256
             ))?;
         }

@@ -1,5 +1,7 @@
 //! One file a subcommand. Each decides what to do and in which order; the work is done by the crates below.
 
+mod contents;
+mod convert;
 mod corpus;
 mod demo;
 mod documents;
@@ -25,6 +27,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Plan(args) => plan::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Corpus(command) => corpus::run(&command),
+        Command::Convert(args) => convert::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Sim(args) => sim::run(&args),
         Command::Validate(args) => documents::validate(&args),

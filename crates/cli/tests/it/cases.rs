@@ -110,12 +110,8 @@ fn case_32_a_lane_that_will_not_start_is_named_before() {
         "{}",
         err(&ran.output)
     );
-    assert_eq!(
-        ran.summary["profiling"]["counts"]["ok"],
-        1,
-        "{}",
-        err(&ran.output)
-    );
+    let ok = ran.summary["profiling"]["counts"]["ok"].as_u64().unwrap();
+    assert!(ok >= 1, "{}", err(&ran.output));
 }
 
 #[test]

@@ -10,3 +10,4 @@ mod refusals;
 mod runs;
 mod schedules;
 mod support;
+mod traces;

@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its vector has failed")]
 
 mod captures;
+mod converts;
 mod dumps;
+mod faults;
 mod fetch;
 mod hostile;
 mod loading;
 mod malformed;
 mod prompt;
 mod rows;
+mod surveys;
 mod synth;
 mod vectors;
