@@ -1,8 +1,9 @@
 //! A streamed chunk from a loopback socket to its record: the client of `driver` against a reader that throws the bytes
 //! away, against the HTTP library's framing alone, and against reqwest with `eventsource-stream`.
 //!
-//! The server is a thread that writes one prepared answer, by single events or in large writes. Only the reading thread's
-//! CPU time counts. `per read` says how many chunks one read brought: with many, system calls vanish from the comparison.
+//! The server's threads write a prepared answer: as fast as they can, by single events or in large writes, or an event at a
+//! time to many streams, as real servers do. Only the reading thread's CPU time counts. Chunks per read are stated, since
+//! with many of them system calls vanish from the comparison.
 
 use crate::contest::{Way, cpu_ns, least};
 use crate::table::Line;
@@ -15,116 +16,157 @@ use driver::endpoint::{CHAT_PATH, Endpoint};
 use driver::tls::TlsOptions;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::runtime::Runtime;
 
-const CHUNKS: usize = 30_000;
 const LARGE_WRITE_BYTES: usize = 64 << 10;
 const ASK: &str = r#"{"messages":[]}"#;
-/// Connections that a server takes; more than all ways make.
-const CONNECTIONS_MAX: usize = 64;
+/// Connections that a server takes; more than all rounds of all ways make.
+const CONNECTIONS_MAX: usize = 4096;
+
+/// How a server sends.
+#[derive(Clone, Copy)]
+struct Feed {
+    how: &'static str,
+    streams: usize,
+    /// Content chunks of each stream.
+    chunks: usize,
+    large: bool,
+    pause: Option<Duration>,
+}
+
+const FEEDS: [Feed; 3] = [
+    Feed {
+        how: "64 streams, an event every 5 ms",
+        streams: 64,
+        chunks: 200,
+        large: false,
+        pause: Some(Duration::from_millis(5)),
+    },
+    Feed {
+        how: "one stream, a write an event",
+        streams: 1,
+        chunks: 30_000,
+        large: false,
+        pause: None,
+    },
+    Feed {
+        how: "one stream, 64 KB writes",
+        streams: 1,
+        chunks: 30_000,
+        large: true,
+        pause: None,
+    },
+];
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (how, large) in [("one write an event", false), ("64 KB writes", true)] {
-        let answer = Arc::new(http_answer(large));
-        let server = serve(answer.clone())?;
-        let clock = Clock::start();
-        let mut per_read = f64::INFINITY;
-        let whole: usize = answer.iter().map(Vec::len).sum();
-        let tls = TlsOptions::default().client_config()?;
-        let client = Client::new(
-            ClientOptions::new(
-                Endpoint::new(&format!("http://{server}"), CHAT_PATH)?,
-                tls.clone(),
-            ),
-            clock,
-        )?;
-        let usual_client = reqwest::Client::builder()
-            .tls_backend_preconfigured((*tls).clone())
-            .no_proxy()
-            .build()?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let on = |work: &dyn Fn() -> usize| {
-            let before = cpu_ns();
-            let seen = work();
-            assert_eq!(seen, CHUNKS, "every way sees every chunk");
-            (cpu_ns() - before) / CHUNKS as f64
-        };
-        let ways: [Way<'_>; 4] = [
-            (
-                "raw",
-                Box::new(|| on(&|| runtime.block_on(raw(server, whole)).unwrap_or(0))),
-            ),
-            (
-                "framing",
-                Box::new(|| on(&|| runtime.block_on(framing(server)).unwrap_or(0))),
-            ),
-            (
-                "turnmill",
-                Box::new(|| {
-                    on(&|| {
-                        let record = runtime.block_on(client.send(
-                            example::record(0),
-                            Box::new(WholeBody::new(ASK)),
-                            Cancellation::never(),
-                        ));
-                        let reads = record.chunks.iter().filter(|chunk| !chunk.same_read).count();
-                        let shared = record.chunks.len() as f64 / reads.max(1) as f64;
-                        PER_READ.set(shared);
-                        record.chunks.len()
-                    })
-                }),
-            ),
-            (
-                "usual",
-                Box::new(|| on(&|| runtime.block_on(usual(&usual_client, server, clock)).unwrap_or(0))),
-            ),
-        ];
-        let [raw, framing, ours, usual] = least(ways);
-        per_read = per_read.min(PER_READ.get());
-        lines.extend([
-            Line::new(format!("chunks per socket read, {how}"), per_read, ""),
-            Line::new(format!("turnmill's client, {how}"), ours, "ns/chunk").at_most(1250.0),
-            Line::new(format!("turnmill ÷ raw reader, {how}"), ours / raw, "×"),
-            Line::new(
-                format!("turnmill ÷ hyper's framing alone, {how}"),
-                ours / framing,
-                "×",
-            )
-            .at_most(1.15),
-            Line::new(
-                format!("turnmill ÷ reqwest + eventsource-stream + serde_json, {how}"),
-                ours / usual,
-                "×",
-            )
-            .at_most(0.5),
-        ]);
+    for feed in FEEDS {
+        lines.extend(under(feed)?);
     }
     Ok(lines)
 }
 
-thread_local! {
-    /// Chunks that a read of the last answer brought.
-    static PER_READ: std::cell::Cell<f64> = const { std::cell::Cell::new(0.0) };
+fn under(feed: Feed) -> anyhow::Result<Vec<Line>> {
+    let answer = Arc::new(http_answer(feed));
+    let whole = answer.iter().map(Vec::len).sum();
+    let server = serve(answer, feed.pause)?;
+    let clock = Clock::start();
+    let tls = TlsOptions::default().client_config()?;
+    let endpoint = Endpoint::new(&format!("http://{server}"), CHAT_PATH)?;
+    let client = Client::new(ClientOptions::new(endpoint, tls.clone()), clock)?;
+    let usual_client = reqwest::Client::builder()
+        .tls_backend_preconfigured((*tls).clone())
+        .no_proxy()
+        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (per_read, clock) = (Cell::new(0.0), &clock);
+    let ways: [Way<'_>; 4] = [
+        ("raw", Box::new(|| cost_of(feed, &runtime, || raw(server, whole)))),
+        (
+            "framing",
+            Box::new(|| cost_of(feed, &runtime, || framing(server))),
+        ),
+        (
+            "turnmill",
+            Box::new(|| cost_of(feed, &runtime, || ours(feed, &client, &per_read))),
+        ),
+        (
+            "usual",
+            Box::new(|| cost_of(feed, &runtime, || usual(feed, &usual_client, server, *clock))),
+        ),
+    ];
+    let [raw, framing, ours, usual] = least(ways);
+    let line = |what: &str, value, unit| Line::new(format!("{what}; {}", feed.how), value, unit);
+    let own = line("turnmill's client", ours, "ns/chunk");
+    Ok(vec![
+        line("chunks a socket read", per_read.get(), ""),
+        // What a core takes is only told by a reader that never waits.
+        if feed.pause.is_none() {
+            own.at_most(1250.0)
+        } else {
+            own
+        },
+        line("turnmill ÷ raw reader", ours / raw, "×"),
+        line("turnmill ÷ hyper's framing alone", ours / framing, "×").at_most(1.15),
+        line(
+            "turnmill ÷ reqwest + eventsource-stream + serde_json",
+            ours / usual,
+            "×",
+        )
+        .at_most(0.5),
+    ])
+}
+
+/// CPU nanoseconds a chunk of reading all streams of the feed at once.
+fn cost_of<F: Future<Output = anyhow::Result<()>>>(
+    feed: Feed,
+    runtime: &Runtime,
+    read: impl Fn() -> F,
+) -> f64 {
+    let before = cpu_ns();
+    let ended = runtime.block_on(join_all((0..feed.streams).map(|_| read())));
+    let spent = cpu_ns() - before;
+    for one in ended {
+        one.expect("a server of ours answers in full");
+    }
+    spent / (feed.streams * feed.chunks) as f64
+}
+
+/// turnmill's client, from the request to its record.
+async fn ours(feed: Feed, client: &Client, per_read: &Cell<f64>) -> anyhow::Result<()> {
+    let body = Box::new(WholeBody::new(ASK));
+    let record = client.send(example::record(0), body, Cancellation::never()).await;
+    anyhow::ensure!(
+        record.chunks.len() == feed.chunks,
+        "it misses chunks: {:?}",
+        record.error
+    );
+    let reads = record.chunks.iter().filter(|chunk| !chunk.same_read).count();
+    per_read.set(feed.chunks as f64 / reads.max(1) as f64);
+    Ok(())
 }
 
 /// The writes of the answer: head, and one HTTP chunk an event.
-fn http_answer(large: bool) -> Vec<Vec<u8>> {
+fn http_answer(feed: Feed) -> Vec<Vec<u8>> {
     let mut writes = vec![
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(),
     ];
-    for event in stream::events(CHUNKS) {
+    for event in stream::events(feed.chunks) {
         writes.push(format!("{:x}\r\n{event}\r\n", event.len()).into_bytes());
     }
     writes.push(b"0\r\n\r\n".to_vec());
-    if large {
+    if feed.large {
         let whole = writes.concat();
         writes = whole.chunks(LARGE_WRITE_BYTES).map(<[u8]>::to_vec).collect();
     }
@@ -132,20 +174,20 @@ fn http_answer(large: bool) -> Vec<Vec<u8>> {
 }
 
 /// A server that gives this answer to every request, until the process ends.
-fn serve(writes: Arc<Vec<Vec<u8>>>) -> std::io::Result<SocketAddr> {
+fn serve(writes: Arc<Vec<Vec<u8>>>, pause: Option<Duration>) -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
     std::thread::spawn(move || {
         for socket in listener.incoming().take(CONNECTIONS_MAX).flatten() {
             let writes = writes.clone();
             // A client that goes away ends its connection's thread.
-            std::thread::spawn(move || answer_all(&socket, &writes));
+            std::thread::spawn(move || answer_all(&socket, &writes, pause));
         }
     });
     Ok(address)
 }
 
-fn answer_all(socket: &TcpStream, writes: &[Vec<u8>]) -> std::io::Result<()> {
+fn answer_all(socket: &TcpStream, writes: &[Vec<u8>], pause: Option<Duration>) -> std::io::Result<()> {
     socket.set_nodelay(true)?;
     let mut reader = BufReader::new(socket);
     loop {
@@ -165,12 +207,15 @@ fn answer_all(socket: &TcpStream, writes: &[Vec<u8>]) -> std::io::Result<()> {
         reader.read_exact(&mut vec![0; length])?;
         for write in writes {
             (&*socket).write_all(write)?;
+            if let Some(pause) = pause {
+                std::thread::sleep(pause);
+            }
         }
     }
 }
 
 /// Reads the answer and throws it away.
-async fn raw(server: SocketAddr, whole: usize) -> anyhow::Result<usize> {
+async fn raw(server: SocketAddr, whole: usize) -> anyhow::Result<()> {
     let mut socket = tokio::net::TcpStream::connect(server).await?;
     socket.set_nodelay(true)?;
     let ask = format!(
@@ -186,11 +231,11 @@ async fn raw(server: SocketAddr, whole: usize) -> anyhow::Result<usize> {
             more => read += more,
         }
     }
-    Ok(CHUNKS)
+    Ok(())
 }
 
 /// The HTTP library alone: frames are counted and thrown away.
-async fn framing(server: SocketAddr) -> anyhow::Result<usize> {
+async fn framing(server: SocketAddr) -> anyhow::Result<()> {
     let socket = tokio::net::TcpStream::connect(server).await?;
     socket.set_nodelay(true)?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket)).await?;
@@ -205,11 +250,11 @@ async fn framing(server: SocketAddr) -> anyhow::Result<usize> {
     }
     driven.abort();
     anyhow::ensure!(bytes > 0, "the answer is empty");
-    Ok(CHUNKS)
+    Ok(())
 }
 
 /// As a program with the usual libraries reads it: stamped when the event comes out, typed.
-async fn usual(client: &reqwest::Client, server: SocketAddr, clock: Clock) -> anyhow::Result<usize> {
+async fn usual(feed: Feed, client: &reqwest::Client, server: SocketAddr, clock: Clock) -> anyhow::Result<()> {
     let answer = client
         .post(format!("http://{server}{CHAT_PATH}"))
         .body(ASK)
@@ -223,5 +268,6 @@ async fn usual(client: &reqwest::Client, server: SocketAddr, clock: Clock) -> an
             stamps.push(at_ns);
         }
     }
-    Ok(stamps.len())
+    anyhow::ensure!(stamps.len() == feed.chunks, "it misses chunks");
+    Ok(())
 }

@@ -14,6 +14,9 @@ use sim::{Config, Server};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Times that the start is measured; the least counts.
@@ -22,6 +25,8 @@ const STARTS: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Longest time that a child may take to whatever is waited for.
 const WAIT_S: u64 = 300;
+/// How often the control thread wakes.
+const CONTROL_EVERY: Duration = Duration::from_millis(5);
 /// Context length of the server: nothing is left out.
 const MODEL_LEN: usize = 1 << 20;
 
@@ -42,8 +47,9 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     ];
     for (what, corpus, lanes, step_ns, peak_budget_mb) in runs {
         let run = Run::start(folder.path(), corpus, lanes, step_ns)?;
+        let control = Control::start(clock)?;
         let (peak_mb, rows) = run.to_end(clock)?;
-        lines.extend(describe(what, peak_mb, peak_budget_mb, &rows));
+        lines.extend(describe(what, peak_mb, peak_budget_mb, &rows, control.end()));
     }
     Ok(lines)
 }
@@ -108,7 +114,7 @@ impl Run {
         let child = Command::new(files::turnmill()?)
             .arg("run")
             .arg(&scenario)
-            .args(["--override-locks", "--burst-phase-starts", "--url", &server.url()])
+            .args(["--override-locks", "--url", &server.url()])
             .arg("--corpus")
             .arg(&corpus.path)
             .arg("--out")
@@ -171,56 +177,94 @@ pub(crate) fn high_water_kb(process: u32) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
+/// A thread that does nothing but sleep to given instants: how late it wakes is what the machine does to anybody.
+struct Control {
+    ended: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<u64>>,
+}
+
+impl Control {
+    fn start(clock: Clock) -> anyhow::Result<Self> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let end = ended.clone();
+        let thread = std::thread::Builder::new()
+            .name("control".into())
+            .spawn(move || {
+                let _ = driver::clock::tighten_timer_slack();
+                let mut late_ns = Vec::new();
+                while !end.load(Relaxed) {
+                    let due_ns = clock.now_ns() + CONTROL_EVERY.as_nanos() as u64;
+                    std::thread::sleep(CONTROL_EVERY);
+                    late_ns.push(clock.now_ns() - due_ns);
+                }
+                late_ns
+            })?;
+        Ok(Self { ended, thread })
+    }
+
+    /// How late each of its wake-ups was, in nanoseconds.
+    fn end(self) -> Vec<u64> {
+        self.ended.store(true, Relaxed);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
 /// What is looked at of a row of `requests.jsonl`.
 #[derive(Deserialize)]
 struct Row {
     due_ns: u64,
     start_ns: u64,
-    parse_lag_max_ns: u64,
     body_bytes: u64,
     content_chunks: u64,
-    outcome: String,
+    phase: String,
 }
 
-fn describe(what: &str, peak_mb: f64, peak_budget_mb: Option<f64>, rows: &[Row]) -> Vec<Line> {
-    let late_ms = |share| {
-        quantile(
-            rows.iter().map(|row| row.start_ns.saturating_sub(row.due_ns)),
-            share,
-        ) / 1e6
-    };
-    let ok = rows.iter().filter(|row| row.outcome == "ok").count();
-    let mean = |sum: u64| sum as f64 / rows.len().max(1) as f64;
-    let mut peak = Line::new(format!("peak memory, {what}"), peak_mb, "MB");
+fn describe(
+    what: &str,
+    peak_mb: f64,
+    peak_budget_mb: Option<f64>,
+    rows: &[Row],
+    control: Vec<u64>,
+) -> Vec<Line> {
+    let measured = || rows.iter().filter(|row| row.phase == "profiling");
+    let late: Vec<u64> = measured()
+        .map(|row| row.start_ns.saturating_sub(row.due_ns))
+        .collect();
+    let of_all = |sum: u64| sum as f64 / rows.len().max(1) as f64;
+    let line = |name: &str, value, unit| Line::new(format!("{name}; {what}"), value, unit);
+    let mut peak = line("peak memory", peak_mb, "MB");
     peak.at_most = peak_budget_mb;
+    let late_ms = |share| quantile(&late, share) / 1e6;
+    let control_ms = |share| quantile(&control, share) / 1e6;
     vec![
         peak,
-        Line::new(format!("requests, {what}"), rows.len() as f64, ""),
-        Line::new(format!("of them ok, {what}"), ok as f64, ""),
-        Line::new(
-            format!("mean body, {what}"),
-            mean(rows.iter().map(|row| row.body_bytes).sum()) / 1e3,
+        line("requests", rows.len() as f64, ""),
+        line("of them in the measurement", late.len() as f64, ""),
+        line(
+            "mean body",
+            of_all(rows.iter().map(|row| row.body_bytes).sum()) / 1e3,
             "KB",
         ),
-        Line::new(
-            format!("content chunks, {what}"),
+        line(
+            "content chunks",
             rows.iter().map(|row| row.content_chunks).sum::<u64>() as f64,
             "",
         ),
-        Line::new(format!("lateness p50, {what}"), late_ms(0.5), "ms"),
-        Line::new(format!("lateness p99, {what}"), late_ms(0.99), "ms").at_most(1.0),
-        Line::new(format!("lateness max, {what}"), late_ms(1.0), "ms"),
-        Line::new(
-            format!("longest read-to-parse lag of a request p50, {what}"),
-            quantile(rows.iter().map(|row| row.parse_lag_max_ns), 0.5) / 1e6,
-            "ms",
+        line("lateness p50", late_ms(0.5), "ms"),
+        line("lateness p99", late_ms(0.99), "ms").at_most(1.0),
+        line("a sleeping thread's lateness p50", control_ms(0.5), "ms"),
+        line("a sleeping thread's lateness p99", control_ms(0.99), "ms"),
+        line(
+            "lateness p99 ÷ the sleeping thread's",
+            late_ms(0.99) / control_ms(0.99),
+            "×",
         ),
     ]
 }
 
 /// The value with this share of the others below it.
-fn quantile(values: impl Iterator<Item = u64>, share: f64) -> f64 {
-    let mut sorted: Vec<u64> = values.collect();
+fn quantile(values: &[u64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let rank = (sorted.len().saturating_sub(1)) as f64 * share;
     sorted
