@@ -2,7 +2,7 @@
 //!
 //! Knows the pool's length only; never its tokens.
 
-use rng::{Python, stream};
+use rng::{GROUP, Python, first_below, stream};
 
 /// Name under which aiperf 0.12.0 derives the seed of all block starts of the coding pool.
 pub const CODING_POOL: &str = "dataset.coding_content.corpus";
@@ -35,6 +35,14 @@ impl Draws {
     /// First pool position of a hash id's block; its [`tree::BLOCK_TOKENS`] tokens wrap round the pool's end.
     pub fn block_start(&self, trace_id: &str, hash_id: i64) -> u64 {
         Python::new(self.block_seed(trace_id, hash_id)).below(self.pool_tokens)
+    }
+
+    /// [`Draws::block_start`] of several ids at once, for a fraction of the time.
+    pub fn block_starts(&self, trace_id: &str, hash_ids: &[i64; GROUP]) -> [u64; GROUP] {
+        first_below(
+            &hash_ids.map(|hash_id| self.block_seed(trace_id, hash_id)),
+            self.pool_tokens,
+        )
     }
 
     /// First pool position of the `tokens` tokens without a block that turn `turn` of a conversation brought. They do

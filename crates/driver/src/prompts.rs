@@ -62,11 +62,12 @@ impl Prompts {
 
     /// Draws every block of a trace.
     fn draw(&self, trace: usize) {
-        let starts = self.starts(trace);
-        for block in 0..self.traces[trace].block_ids.len() {
-            self.prompter
-                .start(starts, &self.traces[trace], tree::BlockIndex(block as u32));
-        }
+        let blocks = 0..self.traces[trace].block_ids.len() as u32;
+        self.prompter.draw(
+            self.starts(trace),
+            &self.traces[trace],
+            blocks.map(tree::BlockIndex),
+        );
     }
 }
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rng::GROUP;
 use tree::segments::SegmentList;
 use tree::{BlockIndex, Trace, TurnRef};
 
@@ -42,8 +43,32 @@ impl Prompter {
     /// Draws the places of all blocks that `turn` of `trace` sends, so that [`Prompter::body`] finds them ready.
     pub fn prepare(&self, starts: &BlockStarts, trace: &Trace, turn: TurnRef) {
         let list = SegmentList::of(&trace.conversations[turn.conversation], turn.turn);
-        for block in list.blocks {
-            self.start(starts, trace, block);
+        self.draw(starts, trace, list.blocks);
+    }
+
+    /// Draws the places of `blocks` that were not drawn yet, in groups: one at a time each costs several times as much.
+    ///
+    /// # Panics
+    /// When `starts` was made for another trace.
+    pub fn draw(&self, starts: &BlockStarts, trace: &Trace, blocks: impl IntoIterator<Item = BlockIndex>) {
+        starts.assert_of(trace);
+        let places = blocks.into_iter().map(|block| block.0 as usize).fuse();
+        let mut missing = places.filter(|block| starts.0[*block].load(Ordering::Relaxed) == NOT_DRAWN);
+        while let Some(first) = missing.next() {
+            // A group that is not full draws its first block several times.
+            let group: [usize; GROUP] = std::array::from_fn(|lane| {
+                if lane == 0 {
+                    first
+                } else {
+                    missing.next().unwrap_or(first)
+                }
+            });
+            let drawn = self
+                .draws
+                .block_starts(&trace.id, &group.map(|block| trace.block_ids[block]));
+            for (block, start) in group.into_iter().zip(drawn) {
+                starts.0[block].store(start as u32, Ordering::Relaxed); // below the pool's size, which fits
+            }
         }
     }
 
@@ -52,11 +77,7 @@ impl Prompter {
     /// # Panics
     /// When `starts` was made for another trace.
     pub fn start(&self, starts: &BlockStarts, trace: &Trace, block: BlockIndex) -> u32 {
-        assert_eq!(
-            starts.0.len(),
-            trace.block_ids.len(),
-            "a table serves the trace it was made for"
-        );
+        starts.assert_of(trace);
         let entry = &starts.0[block.0 as usize];
         // Relaxed: the value is all there is to see, and whoever draws it draws the same one.
         match entry.load(Ordering::Relaxed) {
@@ -89,6 +110,14 @@ const NOT_DRAWN: u32 = u32::MAX;
 pub struct BlockStarts(Box<[AtomicU32]>);
 
 impl BlockStarts {
+    fn assert_of(&self, trace: &Trace) {
+        assert_eq!(
+            self.0.len(),
+            trace.block_ids.len(),
+            "a table serves the trace it was made for"
+        );
+    }
+
     /// An empty table for `trace`: four bytes a distinct block.
     pub fn new(trace: &Trace) -> Self {
         Self(

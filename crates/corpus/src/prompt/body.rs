@@ -47,6 +47,7 @@ impl Prompter {
     ) -> RequestBody {
         let conversation = &trace.conversations[turn.conversation];
         let list = SegmentList::of(conversation, turn.turn);
+        self.draw(starts, trace, list.blocks.iter().copied());
         let blocks = list
             .blocks
             .iter()

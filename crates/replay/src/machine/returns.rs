@@ -110,6 +110,11 @@ impl Replay {
             if self.phase.holds_all {
                 live.barrier.hold(trace, turn, order);
             } else {
+                // It was due before, but could not be late while it was held.
+                let order = Order {
+                    due: self.now,
+                    ..order
+                };
                 self.deferred.push(Deferred::Released(order));
             }
         }

@@ -1,0 +1,273 @@
+//! The program as a user runs it, over a corpus as big as the largest public one: time from its start to the first request,
+//! peak memory, and how late it starts requests.
+//!
+//! The server is `sim` in this process, which on two cores takes its share of them: lateness is an upper bound.
+
+use crate::files::{self, CorpusFile};
+use crate::table::Line;
+use anyhow::{Context, bail};
+use corpus::verify;
+use driver::clock::Clock;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use sim::{Config, Server};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Times that the start is measured; the least counts.
+const STARTS: usize = 3;
+/// How often a child is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Longest time that a child may take to whatever is waited for.
+const WAIT_S: u64 = 300;
+/// How often the control thread wakes.
+const CONTROL_EVERY: Duration = Duration::from_millis(5);
+/// Context length of the server: nothing is left out.
+const MODEL_LEN: usize = 1 << 20;
+
+pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+    let folder = testkit::tempdir()?;
+    let big = files::write_big(folder.path().join("big.jsonl"), files::rows())?;
+    let demo = files::write(folder.path().join("demo.jsonl"), &demo_rows())?;
+    let clock = Clock::start();
+    let mut lines = vec![
+        Line::new("traces", big.traces as f64, ""),
+        Line::new("size", big.bytes as f64 / 1e6, "MB"),
+    ];
+    lines.extend(starts(folder.path(), &big, clock)?);
+    let runs = [
+        ("big corpus, 64 lanes", &big, 64, 10_000_000, Some(500.0)),
+        ("demo corpus, 64 lanes", &demo, 64, 10_000_000, None),
+        ("demo corpus, 1,000 lanes", &demo, 1000, 100_000_000, None),
+    ];
+    for (what, corpus, lanes, step_ns, peak_budget_mb) in runs {
+        let run = Run::start(folder.path(), corpus, lanes, step_ns)?;
+        let control = Control::start(clock)?;
+        let (peak_mb, rows) = run.to_end(clock)?;
+        lines.extend(describe(what, peak_mb, peak_budget_mb, &rows, control.end()));
+    }
+    Ok(lines)
+}
+
+fn demo_rows() -> Vec<Vec<u8>> {
+    let lines = testkit::bytes(&testkit::checkout().join("corpora/demo.jsonl"));
+    lines
+        .split(|byte| *byte == b'\n')
+        .filter(|row| !row.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+/// Process start to the first request, against hashing the file and scanning its JSON once, one after the other.
+fn starts(folder: &Path, big: &CorpusFile, clock: Clock) -> anyhow::Result<Vec<Line>> {
+    let (mut least_start, mut least_scan) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..STARTS {
+        let before = clock.now_ns();
+        verify::scan_file(&big.path)?;
+        for row in fs::read(&big.path)?
+            .split(|byte| *byte == b'\n')
+            .filter(|row| !row.is_empty())
+        {
+            serde_json::from_slice::<IgnoredAny>(row)?;
+        }
+        least_scan = least_scan.min((clock.now_ns() - before) as f64 / 1e9);
+        let run = Run::start(folder, big, 64, 10_000_000)?;
+        least_start = least_start.min(run.first_request_s(clock)?);
+    }
+    Ok(vec![
+        Line::new("hash and one JSON scan, one thread", least_scan, "s"),
+        Line::new("process start to first request", least_start, "s").at_most(2.0),
+        Line::new("the same ÷ hash and JSON scan", least_start / least_scan, "×").at_most(1.5),
+    ])
+}
+
+/// A `turnmill run` under way, and its server.
+struct Run {
+    server: Server,
+    spawned_ns: u64,
+    child: Child,
+    out: PathBuf,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // An error says that it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Run {
+    fn start(folder: &Path, corpus: &CorpusFile, lanes: u32, step_ns: u64) -> anyhow::Result<Self> {
+        let mut config = Config::paced(step_ns);
+        config.max_model_len = MODEL_LEN;
+        let server = Server::start(config)?;
+        let scenario = folder.join("scenario.yaml");
+        fs::write(&scenario, files::scenario(corpus, lanes, 20))?;
+        let out = tempfile_name(folder);
+        let spawned_ns = server.clock().now_ns();
+        let child = Command::new(files::turnmill()?)
+            .arg("run")
+            .arg(&scenario)
+            .args(["--override-locks", "--url", &server.url()])
+            .arg("--corpus")
+            .arg(&corpus.path)
+            .arg("--out")
+            .arg(&out)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self {
+            server,
+            spawned_ns,
+            child,
+            out,
+        })
+    }
+
+    /// Seconds from the start of the process to the arrival of its first request.
+    fn first_request_s(&self, clock: Clock) -> anyhow::Result<f64> {
+        let until_ns = clock.now_ns() + WAIT_S * 1_000_000_000;
+        while clock.now_ns() < until_ns {
+            let seen = self.server.log();
+            if let Some(first) = seen
+                .iter()
+                .filter(|seen| seen.nth > 0)
+                .map(|seen| seen.arrived_ns)
+                .min()
+            {
+                return Ok((first - self.spawned_ns) as f64 / 1e9);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        bail!("no request came")
+    }
+
+    /// Peak memory in MB, and the rows of the run's requests.
+    fn to_end(mut self, clock: Clock) -> anyhow::Result<(f64, Vec<Row>)> {
+        let until_ns = clock.now_ns() + WAIT_S * 1_000_000_000;
+        let mut peak_kb = 0;
+        while self.child.try_wait()?.is_none() {
+            anyhow::ensure!(clock.now_ns() < until_ns, "the run does not end");
+            peak_kb = peak_kb.max(high_water_kb(self.child.id()).unwrap_or(0));
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let rows = fs::read_to_string(self.out.join("requests.jsonl")).context("the run left no requests")?;
+        let rows = rows.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        Ok((peak_kb as f64 * 1024.0 / 1e6, rows))
+    }
+}
+
+fn tempfile_name(folder: &Path) -> PathBuf {
+    (0..)
+        .map(|n| folder.join(format!("run-{n}")))
+        .find(|path| !path.exists())
+        .expect("numbers do not end")
+}
+
+/// `VmHWM` of a process: its largest resident set so far.
+pub(crate) fn high_water_kb(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// A thread that does nothing but sleep to given instants: how late it wakes is what the machine does to anybody.
+struct Control {
+    ended: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<u64>>,
+}
+
+impl Control {
+    fn start(clock: Clock) -> anyhow::Result<Self> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let end = ended.clone();
+        let thread = std::thread::Builder::new()
+            .name("control".into())
+            .spawn(move || {
+                let _ = driver::clock::tighten_timer_slack();
+                let mut late_ns = Vec::new();
+                while !end.load(Relaxed) {
+                    let due_ns = clock.now_ns() + CONTROL_EVERY.as_nanos() as u64;
+                    std::thread::sleep(CONTROL_EVERY);
+                    late_ns.push(clock.now_ns() - due_ns);
+                }
+                late_ns
+            })?;
+        Ok(Self { ended, thread })
+    }
+
+    /// How late each of its wake-ups was, in nanoseconds.
+    fn end(self) -> Vec<u64> {
+        self.ended.store(true, Relaxed);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// What is looked at of a row of `requests.jsonl`.
+#[derive(Deserialize)]
+struct Row {
+    due_ns: u64,
+    start_ns: u64,
+    body_bytes: u64,
+    content_chunks: u64,
+    phase: String,
+}
+
+fn describe(
+    what: &str,
+    peak_mb: f64,
+    peak_budget_mb: Option<f64>,
+    rows: &[Row],
+    control: Vec<u64>,
+) -> Vec<Line> {
+    let measured = || rows.iter().filter(|row| row.phase == "profiling");
+    let late: Vec<u64> = measured()
+        .map(|row| row.start_ns.saturating_sub(row.due_ns))
+        .collect();
+    let of_all = |sum: u64| sum as f64 / rows.len().max(1) as f64;
+    let line = |name: &str, value, unit| Line::new(format!("{name}; {what}"), value, unit);
+    let mut peak = line("peak memory", peak_mb, "MB");
+    peak.at_most = peak_budget_mb;
+    let late_ms = |share| quantile(&late, share) / 1e6;
+    let control_ms = |share| quantile(&control, share) / 1e6;
+    vec![
+        peak,
+        line("requests", rows.len() as f64, ""),
+        line("of them in the measurement", late.len() as f64, ""),
+        line(
+            "mean body",
+            of_all(rows.iter().map(|row| row.body_bytes).sum()) / 1e3,
+            "KB",
+        ),
+        line(
+            "content chunks",
+            rows.iter().map(|row| row.content_chunks).sum::<u64>() as f64,
+            "",
+        ),
+        line("lateness p50", late_ms(0.5), "ms"),
+        line("lateness p99", late_ms(0.99), "ms").at_most(1.0),
+        line("a sleeping thread's lateness p50", control_ms(0.5), "ms"),
+        line("a sleeping thread's lateness p99", control_ms(0.99), "ms"),
+        line(
+            "lateness p99 ÷ the sleeping thread's",
+            late_ms(0.99) / control_ms(0.99),
+            "×",
+        ),
+    ]
+}
+
+/// The value with this share of the others below it.
+fn quantile(values: &[u64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let rank = (sorted.len().saturating_sub(1)) as f64 * share;
+    sorted
+        .get(rank.round() as usize)
+        .map_or(f64::NAN, |value| *value as f64)
+}

@@ -1,0 +1,72 @@
+//! What turnmill costs, measured as ratios within one run so that a noisy machine does not decide the outcome.
+//!
+//! Each part is a file: [`parser`], [`chunks`], [`prompts`], [`schedule`] measure one piece of the program in this process,
+//! against the least that any program would have to do, in CPU time of the measuring thread; [`load`] and [`reports`] run
+//! the built program `turnmill` as a user does. What the figures mean and what they were: `docs/performance.md`.
+//!
+//! Never part of the program and never of the tests: a figure here fails nothing.
+
+#![allow(clippy::print_stdout, reason = "the table is what this program is for")]
+
+mod chunks;
+mod contest;
+mod example;
+mod files;
+mod load;
+mod parser;
+mod prompts;
+mod reports;
+mod schedule;
+mod stream;
+mod table;
+
+use clap::{Parser, ValueEnum};
+use table::Line;
+
+/// Measures what turnmill costs. Build it and the program with `--release`, on a machine with nothing else to do.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Parts to measure; all when none is named.
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Bytes of a stream to typed chunks, in memory.
+    Parser,
+    /// A streamed chunk from a socket to its record.
+    Chunks,
+    /// Request bodies.
+    Prompts,
+    /// The state machine in virtual time.
+    Schedule,
+    /// A big corpus: time to the first request, peak memory, lateness.
+    Load,
+    /// The report of a million requests.
+    Reports,
+}
+
+fn main() -> anyhow::Result<()> {
+    if cfg!(debug_assertions) {
+        anyhow::bail!("a build without optimization measures nothing; use `cargo run --release -p benches`");
+    }
+    let options = Options::parse();
+    let parts = if options.parts.is_empty() {
+        Part::value_variants().to_vec()
+    } else {
+        options.parts
+    };
+    for part in parts {
+        let lines: Vec<Line> = match part {
+            Part::Parser => parser::measure()?,
+            Part::Chunks => chunks::measure()?,
+            Part::Prompts => prompts::measure()?,
+            Part::Schedule => schedule::measure()?,
+            Part::Load => load::measure()?,
+            Part::Reports => reports::measure()?,
+        };
+        print!("{}", table::render(part, &lines));
+    }
+    Ok(())
+}
