@@ -182,7 +182,7 @@ mod tests {
             Framing::Chunked,
             b"1;x=y\r\na\r\nA \r\n0123456789\r\n0\r\nX: y\r\nZ: w\r\n\r\nGET",
             b"a0123456789",
-            44,
+            43,
             true,
         );
         check(Framing::Chunked, b"2\nab\n0\n\nG", b"ab", 8, true);

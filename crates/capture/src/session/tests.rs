@@ -134,8 +134,10 @@ fn of_equal_lists_the_answer_tells() {
         };
         sessions.close(id, &closing);
     }
-    assert_eq!(sessions.open(&opening(&prompt("u:hello a:one u:more"))), ids[0]);
-    assert_eq!(sessions.open(&opening(&prompt("u:hello a:two u:more"))), ids[1]);
+    let later = [prompt("u:hello a:one u:more"), prompt("u:hello a:two u:more")];
+    for (prompt, id) in later.iter().zip(ids) {
+        assert_eq!(sessions.open(&opening(prompt)), id);
+    }
 }
 
 #[test]
@@ -145,8 +147,8 @@ fn a_subagent_gets_its_parent() {
         "told by one of two open turns",
         &[
             Begin(0, 1, "u:a", 0, None),
-            End(1, 0, true, task),
             Begin(0, 1, "u:b", 1, None),
+            End(1, 0, true, task),
             End(1, 1, true, r#"{"x":"another task than this"}"#),
             Begin(2, 1, "u:look_into_the_logs", 2, Some(0)),
         ],
