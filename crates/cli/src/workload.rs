@@ -214,16 +214,6 @@ pub(crate) fn load(file: &Path, replay: &spec::Replay, limit: Option<u64>) -> an
     options.selection.max_context_length = limit;
     options.reconstruct.split_flattened_agents = replay.split_flattened_agents;
     let corpus = Corpus::load(file, Some(&replay.corpus.sha256), &options, None)?;
-    if corpus.traces.is_empty() {
-        let found = corpus.selection;
-        bail!(
-            "{}: none of the {} traces is left: each needs more than the context limit of {} tokens (largest: {})",
-            file.display(),
-            found.scanned,
-            limit.unwrap_or_default(),
-            found.largest
-        );
-    }
     for warning in &corpus.warnings {
         output::say(&format!("warning: {}: {warning}", file.display()));
     }

@@ -133,14 +133,19 @@ impl Corpus {
 }
 
 /// The file and what it was like when opened.
-struct Opened<'a> {
+pub(crate) struct Opened<'a> {
     path: &'a Path,
     file: File,
     before: Metadata,
 }
 
 impl<'a> Opened<'a> {
-    fn new(path: &'a Path) -> Result<Self, Error> {
+    /// Hashes the file.
+    pub(crate) fn scan(&self) -> Result<Scan, Error> {
+        verify::scan(&self.file, |_| ()).map_err(|source| self.failed(source))
+    }
+
+    pub(crate) fn new(path: &'a Path) -> Result<Self, Error> {
         let failed = |source| Error::Read {
             file: path.to_owned(),
             source,
@@ -150,7 +155,7 @@ impl<'a> Opened<'a> {
         Ok(Self { path, file, before })
     }
 
-    fn failed(&self, source: std::io::Error) -> Error {
+    pub(crate) fn failed(&self, source: std::io::Error) -> Error {
         Error::Read {
             file: self.path.to_owned(),
             source,
@@ -158,7 +163,7 @@ impl<'a> Opened<'a> {
     }
 
     /// What was parsed must be what was hashed.
-    fn check_unchanged(&self) -> Result<(), Error> {
+    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
         let after = self.file.metadata().map_err(|source| self.failed(source))?;
         let same = after.len() == self.before.len() && after.modified().ok() == self.before.modified().ok();
         if same {
@@ -172,7 +177,7 @@ impl<'a> Opened<'a> {
 
     /// Where the rows are: every line but empty ones at the end, or the whole file when it is one JSON text over several
     /// lines, that is when neither its first line ends nor its second line begins an object.
-    fn rows(&self, scan: &Scan) -> Result<Vec<RowPlace>, Error> {
+    pub(crate) fn rows(&self, scan: &Scan) -> Result<Vec<RowPlace>, Error> {
         let mut lines = scan.lines();
         while lines > 0 && self.is_empty(scan, lines - 1)? {
             lines -= 1;
@@ -212,7 +217,7 @@ impl<'a> Opened<'a> {
         Ok(edge)
     }
 
-    fn read(&self, bytes: Range<u64>) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read(&self, bytes: Range<u64>) -> Result<Vec<u8>, Error> {
         let mut buffer = vec![0; (bytes.end - bytes.start) as usize];
         let done = self.file.read_exact_at(&mut buffer, bytes.start);
         done.map(|()| buffer).map_err(|source| self.failed(source))
@@ -256,7 +261,7 @@ fn work(path: &Path, row: &RowPlace, bytes: &[u8], options: &LoadOptions) -> Res
     })
 }
 
-fn located(path: &Path, first_line: usize, problem: RowProblem) -> Error {
+pub(crate) fn located(path: &Path, first_line: usize, problem: RowProblem) -> Error {
     let file = path.to_owned();
     match problem {
         RowProblem::NotJson {

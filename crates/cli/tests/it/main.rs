@@ -1,0 +1,9 @@
+//! The program as people use it: whole commands, their output and exit codes, and runs against the simulated server.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
+
+mod ends;
+mod refusals;
+mod runs;
+mod schedules;
+mod support;

@@ -1,0 +1,187 @@
+//! `plan`, `simulate` and `corpus dump` against aiperf's own plans, logs and reconstructions, through the command line.
+
+use crate::support::{Bench, json, out, text, turnmill};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+fn vector(krate: &str, name: &str) -> Value {
+    let folder: PathBuf = testkit::checkout().join("crates").join(krate).join("tests/data");
+    testkit::json(&folder.join(name))
+}
+
+/// The named hand-written traces as a corpus.
+fn corpus(names: &Value) -> Vec<u8> {
+    let inputs = vector("replay", "inputs.json");
+    let mut lines = Vec::new();
+    for name in names.as_array().unwrap() {
+        let trace = inputs["weka_traces"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|trace| trace["id"] == *name)
+            .unwrap();
+        lines.extend(serde_json::to_vec(trace).unwrap());
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn bench(case: &Value) -> Bench {
+    let number = |key: &str| case[key].to_string();
+    let duration = case["duration_s"].as_f64().unwrap_or(900.0);
+    let grace = case["grace_s"].as_f64().unwrap_or(30.0);
+    Bench::new(
+        &corpus(&case["traces"]),
+        &[
+            &format!("concurrency: {}", number("concurrency")),
+            &format!("random_seed: {}", number("seed")),
+            &format!("benchmark_duration_s: {duration}"),
+            &format!("grace_period_s: {grace}"),
+            &format!(
+                "trajectory_start: {{min_ratio: {}, max_ratio: {}}}",
+                number("min_ratio"),
+                number("max_ratio")
+            ),
+        ],
+    )
+}
+
+#[test]
+fn plan_prints_aiperf_s_trajectories() {
+    for case in vector("replay", "trajectories.json")["vectors"]
+        .as_array()
+        .unwrap()
+    {
+        let bench = bench(case);
+        let sampling = case["sampling"].as_str().unwrap();
+        let plan = json(&bench.arguments("plan", &["--sampling", sampling, "--format", "json"]));
+        assert_eq!(plan, *case);
+    }
+}
+
+fn simulated(name: &str, options: &[&str]) -> (Value, Value) {
+    let case = vector("replay", &format!("dispatch_{name}.json"));
+    let bench = bench(&case);
+    let id = case["benchmark_id"].as_str().unwrap();
+    let mut more = vec!["--format", "json", "--benchmark-id", id];
+    more.extend_from_slice(options);
+    (json(&bench.arguments("simulate", &more)), case)
+}
+
+/// Events by instant, without regard to the order at one instant.
+fn by_instant(events: &Value) -> BTreeMap<String, Vec<String>> {
+    let mut instants: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for event in events.as_array().unwrap() {
+        instants
+            .entry(format!("{:.6}", event["t"].as_f64().unwrap()))
+            .or_default()
+            .push(event.to_string());
+    }
+    for events in instants.values_mut() {
+        events.sort();
+    }
+    instants
+}
+
+fn check(name: &str, options: &[&str]) {
+    let (ours, theirs) = simulated(name, options);
+    assert_eq!(
+        by_instant(&ours["events"]),
+        by_instant(&theirs["events"]),
+        "{name}"
+    );
+}
+
+#[test]
+fn simulate_prints_aiperf_s_event_logs() {
+    check("c4_seed42", &[]);
+    check("c8_seed42", &[]);
+    check("c5_seed42_five_traces", &[]);
+    check("c4_seed42_ratio25_75", &[]);
+    check("c4_seed42_burst", &["--burst-phase-starts"]);
+    check("request_cap10", &["--request-cap", "10"]);
+    check("grace_cancel", &["--warm-s", "0.7", "--service", "47"]);
+    check(
+        "barrier_slow_child",
+        &["--service", "2", "--service-for", "*::fa:*=20"],
+    );
+    check(
+        "errors_continue",
+        &["--fail", "*:0=500 boom", "--fail", "*:1=500 boom"],
+    );
+    check(
+        "overflow_wedge",
+        &["--fail", "trace_d::fa:000:1=400 maximum context"],
+    );
+    check(
+        "root_overflow_recycles",
+        &["--fail", "trace_c:1=400 prompt is too long"],
+    );
+}
+
+#[test]
+fn corpus_dump_prints_aiperf_s_reconstruction() {
+    let vectors = vector("corpus", "minitraces.json");
+    let folder = testkit::tempdir().unwrap();
+    let file = folder.path().join("traces.jsonl");
+    let mut compared = 0;
+    for case in vectors["cases"].as_array().unwrap() {
+        let lines: Vec<String> = case["traces"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(Value::to_string)
+            .collect();
+        std::fs::write(&file, lines.join("\n")).unwrap();
+        let models: Vec<&str> = case["models"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|model| model.as_str().unwrap())
+            .collect();
+        let models = models.join(",");
+        let cap = case["options"]["trace_idle_gap_cap_seconds"]
+            .as_f64()
+            .map(|cap| cap.to_string());
+        let mut arguments = vec!["corpus", "dump", text(&file), "--together", "--models", &models];
+        if let Some(cap) = &cap {
+            arguments.extend(["--trace-idle-gap-cap-seconds", cap]);
+        }
+        let output = turnmill(&arguments);
+        if case["expect"].is_array() {
+            let expected: String = case["expect"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|line| format!("{}\n", line.as_str().unwrap()))
+                .collect();
+            assert_eq!(out(&output), expected, "{}", case["name"]);
+            compared += 1;
+        } else {
+            let message = crate::support::err(&output);
+            let id = case["traces"][0]["id"].as_str().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{}", case["name"]);
+            assert!(message.contains(id), "{}: {message}", case["name"]);
+        }
+    }
+    assert!(compared > 20);
+}
+
+#[test]
+fn digests_stand_for_dumps() {
+    let vectors = vector("corpus", "minitraces.json");
+    let trace = &vectors["cases"][0]["traces"][0];
+    let folder = testkit::tempdir().unwrap();
+    // One JSON trace over several lines.
+    let file = folder.path().join("trace.json");
+    std::fs::write(&file, format!("{trace:#}")).unwrap();
+    let dump = turnmill(&["corpus", "dump", text(&file)]);
+    let digest = turnmill(&["corpus", "dump", "--digests", text(&file)]);
+    let expected = format!(
+        "{} {}\n",
+        trace["id"].as_str().unwrap(),
+        crate::support::sha256(&dump.stdout)
+    );
+    assert_eq!(out(&digest), expected);
+}

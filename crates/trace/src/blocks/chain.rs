@@ -1,0 +1,153 @@
+//! Chained ids for prompts whose parts are known: an id names a block and all that stands before it.
+//!
+//! `trace-csv` §4.2 chains digests and renumbers them densely in order of first appearance. Here the renumbering is the
+//! chain: a block is looked up by (id of the block before it, what it is made of), so that equal ids are equal prompts
+//! with certainty and nothing is hashed away. Costs some fifty bytes for each different block.
+
+use std::collections::HashMap;
+
+/// What part of a block's tokens is: a stretch of something that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Piece {
+    /// Name of the text that the stretch is of; equal names are equal texts under one [`Root`].
+    pub source: u64,
+    /// First token of the stretch in that text.
+    pub from: u32,
+    /// Its tokens, at least 1.
+    pub tokens: u32,
+}
+
+/// What a prompt starts from: prompts of different roots share nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Root(u64);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Made {
+    Whole(Piece),
+    Of(Box<[Piece]>),
+}
+
+/// Gives out ids.
+#[derive(Debug)]
+pub struct ChainIds {
+    block_size: u32,
+    roots: HashMap<String, Root>,
+    blocks: HashMap<(Root, u64, Made), u64>,
+}
+
+/// Stands for the block before the first.
+const START: u64 = u64::MAX;
+
+impl ChainIds {
+    /// For blocks of `block_size` tokens, at least 1.
+    ///
+    /// # Panics
+    /// When it is 0.
+    pub fn new(block_size: u32) -> Self {
+        assert!(block_size > 0, "a block holds at least one token");
+        Self {
+            block_size,
+            roots: HashMap::new(),
+            blocks: HashMap::new(),
+        }
+    }
+
+    /// The root of that name.
+    pub fn root(&mut self, name: &str) -> Root {
+        if let Some(root) = self.roots.get(name) {
+            return *root;
+        }
+        let root = Root(self.roots.len() as u64);
+        self.roots.insert(name.to_owned(), root);
+        root
+    }
+
+    /// The ids of a prompt, appended to `ids`, and its tokens. A last block may be partial.
+    pub fn of(&mut self, root: Root, prompt: impl IntoIterator<Item = Piece>, ids: &mut Vec<u64>) -> u64 {
+        let mut before = START;
+        let mut tokens = 0;
+        let mut open: Vec<Piece> = Vec::new();
+        let mut room = self.block_size;
+        for mut piece in prompt {
+            tokens += u64::from(piece.tokens);
+            while piece.tokens > 0 {
+                let taken = piece.tokens.min(room);
+                open.push(Piece {
+                    tokens: taken,
+                    ..piece
+                });
+                piece.from += taken;
+                piece.tokens -= taken;
+                room -= taken;
+                if room == 0 {
+                    before = self.block(root, before, &open);
+                    ids.push(before);
+                    open.clear();
+                    room = self.block_size;
+                }
+            }
+        }
+        if !open.is_empty() {
+            ids.push(self.block(root, before, &open));
+        }
+        tokens
+    }
+
+    fn block(&mut self, root: Root, before: u64, pieces: &[Piece]) -> u64 {
+        let made = match pieces {
+            [whole] => Made::Whole(*whole),
+            parts => Made::Of(parts.into()),
+        };
+        let next = self.blocks.len() as u64;
+        *self.blocks.entry((root, before, made)).or_insert(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(source: u64, tokens: u32) -> Piece {
+        Piece {
+            source,
+            from: 0,
+            tokens,
+        }
+    }
+
+    #[test]
+    fn an_id_names_its_block_and_all_before_it() {
+        let mut chain = ChainIds::new(4);
+        let root = chain.root("t");
+        let ids = |root, prompt: &[Piece], chain: &mut ChainIds| {
+            let mut ids = Vec::new();
+            let tokens = chain.of(root, prompt.iter().copied(), &mut ids);
+            (tokens, ids)
+        };
+        assert_eq!(
+            ids(root, &[piece(1, 4), piece(2, 4), piece(9, 3)], &mut chain),
+            (11, vec![0, 1, 2])
+        );
+        assert_eq!(
+            ids(root, &[piece(1, 4), piece(2, 4), piece(3, 4)], &mut chain),
+            (12, vec![0, 1, 3]),
+            "shares what is equal from the start"
+        );
+        assert_eq!(
+            ids(root, &[piece(2, 4)], &mut chain),
+            (4, vec![4]),
+            "elsewhere a block is another"
+        );
+        assert_eq!(
+            ids(root, &[piece(7, 1), piece(1, 4), piece(2, 4)], &mut chain),
+            (9, vec![5, 6, 7]),
+            "a stretch that is shifted fills other blocks"
+        );
+        let other = chain.root("u");
+        assert_eq!(
+            ids(other, &[piece(1, 4)], &mut chain),
+            (4, vec![8]),
+            "roots share nothing"
+        );
+    }
+}
