@@ -7,11 +7,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use record::append::{Appender, write_whole};
+use record::append::Appender;
 
 use crate::CaptureError;
 use crate::finish::{self, Finished};
-use crate::rows::{COLUMNS, JournalLine, Row};
+use crate::rows::{self, JournalLine, Row};
 
 /// Names of the files of one trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,9 +137,8 @@ impl Files {
         let paths = TracePaths::new(folder, number);
         let journal = Appender::create(&paths.journal())?;
         let mut data = Appender::create(&paths.data())?;
-        data.append(COLUMNS.as_bytes())?;
-        write_whole(&paths.header(), about.header(None).as_bytes())?;
-        write_whole(&paths.binding(), about.binding(&paths, None).as_bytes())?;
+        data.append(&rows::columns())?;
+        about.write_growing(&paths)?;
         Ok(Self {
             folder: folder.to_path_buf(),
             paths,
@@ -164,7 +163,7 @@ impl Files {
         let mut line = serde_json::to_string(line).expect("a line has only text and numbers");
         line.push('\n');
         self.journal.append(line.as_bytes())?;
-        self.data.append(row.line(secrets).as_bytes())?;
+        self.data.append(&row.line(secrets))?;
         self.n_rows += 1;
         Ok(())
     }

@@ -10,6 +10,8 @@ use std::path::Path;
 use record::append::write_whole;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use trace::blocks::{BlocksHeader, Ids};
+use trace::header::{self, Header, Mode, Server, Stored};
 
 use crate::CaptureError;
 use crate::blocks::BLOCK_TOKENS;
@@ -39,40 +41,37 @@ pub struct Finished {
     pub trees: u64,
 }
 
-/// Digests of a finished trace.
-pub(crate) struct Digests {
-    data: String,
-    rows: u64,
-    token_blocks: Option<String>,
-    model: Option<String>,
-}
-
 impl About {
-    pub(crate) fn header(&self, digests: Option<&Digests>) -> String {
-        let model = digests.and_then(|digests| digests.model.as_deref());
-        let server = model.map_or_else(|| "{}".to_owned(), |model| json!({ "model": model }).to_string());
-        format!(
-            "trace_version: 3\ntime_unit: us\ncreated_at: {}\nmode: real\nwarm_up_requests: 0\nworkload_spec: {}\n\
-             server: {server}\nnetwork: {{}}\n",
-            json!(self.created_at),
-            json!(format!("turnmill capture of {}", self.upstream)),
-        )
+    /// The header, once it is known whether all requests are for one model.
+    fn header(&self, model: Option<String>) -> Header {
+        Header {
+            created_at: Some(self.created_at.clone()),
+            workload_spec: Some(format!("turnmill capture of {}", self.upstream)),
+            server: Server {
+                model,
+                ..Server::default()
+            },
+            ..Header::new(Mode::Real)
+        }
     }
 
-    pub(crate) fn binding(&self, paths: &TracePaths, digests: Option<&Digests>) -> String {
-        let mut out = format!("workload:\n  trace:\n    data: {}\n", json!(name(&paths.data())));
-        if let Some(digests) = digests {
-            out += &format!("    sha256: \"{}\"\n    rows: {}\n", digests.data, digests.rows);
-        }
-        out += "    header:\n      trace_version: 3\n      time_unit: us\n      mode: real\n";
-        if let Some(model) = digests.and_then(|digests| digests.model.as_deref()) {
-            out += &format!("      server: {}\n", json!({ "model": model }));
-        }
-        if let Some(blocks) = digests.and_then(|digests| digests.token_blocks.as_deref()) {
-            let path = json!(name(&paths.token_blocks()));
-            out += &format!("    token_blocks:\n      path: {path}\n      sha256: \"{blocks}\"\n");
-        }
-        out
+    /// Header and binding of a trace that grows: they fit it at any length.
+    pub(crate) fn write_growing(&self, paths: &TracePaths) -> Result<(), CaptureError> {
+        let header = self.header(None);
+        let stored = Stored {
+            data: name(&paths.data()),
+            sha256: String::new(),
+            rows: 0, // is not compared
+            token_blocks: None,
+        };
+        let binding = header::binding_yaml(&header, &stored);
+        // A digest is not compared only where there is none.
+        let binding: String = binding
+            .split_inclusive('\n')
+            .filter(|line| line.trim() != "sha256: \"\"")
+            .collect();
+        write_whole(&paths.header(), header::header_yaml(&header).as_bytes())?;
+        Ok(write_whole(&paths.binding(), binding.as_bytes())?)
     }
 }
 
@@ -87,29 +86,27 @@ pub(crate) fn finish(paths: &TracePaths, about: &About) -> Result<Finished, Capt
     let mut lines = journal(&paths.journal(), &ids)?;
     lines.sort_by_key(|line| line.request_id);
     renumber(&mut lines);
-    let mut digests = Digests {
-        data: hex(&data),
+    let mut stored = Stored {
+        data: name(&paths.data()),
+        sha256: hex(&data),
         rows: ids.len() as u64,
         token_blocks: None,
-        model: only_model(&lines),
     };
     // Each row must have its line; a disk that lost some leaves a trace without structure.
     if lines.len() == ids.len() {
-        let blocks = token_blocks(&lines, &digests.data);
-        digests.token_blocks = Some(hex(blocks.as_bytes()));
+        let blocks = token_blocks(&lines, &stored.sha256);
         write_whole(&paths.token_blocks(), blocks.as_bytes())?;
+        stored.token_blocks = Some((name(&paths.token_blocks()), hex(blocks.as_bytes())));
     }
     let trees = weka::trees(&lines);
+    let weka: String = trees.iter().map(|tree| format!("{tree}\n")).collect();
+    write_whole(&paths.weka(), weka.as_bytes())?;
+    let header = about.header(only_model(&lines));
+    write_whole(&paths.header(), header::header_yaml(&header).as_bytes())?;
     write_whole(
-        &paths.weka(),
-        trees
-            .iter()
-            .map(|tree| format!("{tree}\n"))
-            .collect::<String>()
-            .as_bytes(),
+        &paths.binding(),
+        header::binding_yaml(&header, &stored).as_bytes(),
     )?;
-    write_whole(&paths.header(), about.header(Some(&digests)).as_bytes())?;
-    write_whole(&paths.binding(), about.binding(paths, Some(&digests)).as_bytes())?;
     fs::remove_file(paths.journal()).map_err(|source| CaptureError::Read {
         path: paths.journal(),
         source,
@@ -117,7 +114,7 @@ pub(crate) fn finish(paths: &TracePaths, about: &About) -> Result<Finished, Capt
     let sessions: HashSet<_> = lines.iter().map(|line| &line.session_id).collect();
     Ok(Finished {
         paths: paths.clone(),
-        rows: digests.rows,
+        rows: stored.rows,
         sessions: sessions.len() as u64,
         trees: trees.len() as u64,
     })
@@ -133,7 +130,7 @@ fn whole_lines(path: &Path) -> Result<Vec<u8>, CaptureError> {
     if end < data.len() {
         data.truncate(end);
         if end == 0 {
-            data = crate::rows::COLUMNS.as_bytes().to_vec();
+            data = crate::rows::columns();
         }
         write_whole(path, &data)?;
     }
@@ -161,11 +158,14 @@ fn renumber(lines: &mut [JournalLine]) {
 
 /// The sidecar (`trace-csv` §4.1), with the session tree as keys of our own.
 fn token_blocks(lines: &[JournalLine], data_sha256: &str) -> String {
-    let header = json!({
-        "format": "token-blocks", "version": 1, "block_size": BLOCK_TOKENS, "rows": lines.len(),
-        "ids": "chained", "data_sha256": data_sha256,
-    });
-    let mut out = format!("{header}\n");
+    let header = BlocksHeader {
+        block_size: BLOCK_TOKENS,
+        rows: lines.len() as u64,
+        ids: Ids::Chained,
+        data_sha256: Some(data_sha256.to_owned()),
+    };
+    let mut out = header.to_line();
+    out.push('\n');
     for line in lines {
         let mut row = json!({
             "request_id": line.request_id, "tokens": line.tokens, "ids": line.ids,

@@ -5,12 +5,16 @@
 //! the words of clients and servers cut to one line and keys taken out.
 
 use serde::{Deserialize, Serialize};
+use trace::csv::{Optional, RowWriter};
 
-/// The data file's first line.
-pub(crate) const COLUMNS: &str = "request_id,client_id,tenant_id,slo_class,session_id,round_index,prefix_group,prefix_length,\
-streaming,input_tokens,output_tokens,text_tokens,image_tokens,audio_tokens,video_tokens,reason_ratio,model,deadline_us,\
-server_input_tokens,arrival_time_us,send_time_us,first_chunk_time_us,last_chunk_time_us,num_chunks,status,error_message,\
-finish_reason,x_request_id,think_time_us\n";
+/// Which optional columns the data file has.
+const OPTIONAL: Optional = Optional {
+    vllm_priority: false,
+    slo_target_us: false,
+    x_request_id: true,
+    adapter: false,
+    think_time_us: true,
+};
 /// Longest text in a cell.
 const CELL_BYTES_MAX: usize = 512;
 
@@ -42,33 +46,56 @@ pub(crate) struct Row {
 
 impl Row {
     /// The row as a line of the data file.
-    pub(crate) fn line(&self, secrets: &[String]) -> String {
-        let text = |text: &str| cell(text, secrets);
-        format!(
-            "{},{},,,{},{},,0,{},{},{},{},0,0,0,{},{},0,{},{},{},{},{},{},{},{},{},{},{}\n",
-            self.request_id,
-            text(&self.client_id),
-            text(&self.session_id),
-            self.round_index,
-            self.streaming,
-            self.input_tokens,
-            self.output_tokens,
-            self.input_tokens,
-            self.reason_ratio,
-            text(&self.model),
-            self.server_input_tokens,
-            self.arrival_time_us,
-            self.send_time_us,
-            self.first_chunk_time_us,
-            self.last_chunk_time_us,
-            self.num_chunks,
-            self.status,
-            text(&self.error_message),
-            text(&self.finish_reason),
-            text(&self.x_request_id),
-            self.think_time_us,
-        )
+    pub(crate) fn line(&self, secrets: &[String]) -> Vec<u8> {
+        let text = |text: &str| one_line(text, secrets);
+        let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let time = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
+        let row = trace::csv::Row {
+            request_id: self.request_id,
+            client_id: &self.client_id,
+            session_id: &text(&self.session_id),
+            round_index: count(self.round_index),
+            streaming: self.streaming,
+            input_tokens: count(self.input_tokens),
+            output_tokens: count(self.output_tokens),
+            text_tokens: count(self.input_tokens),
+            reason_ratio: self.reason_ratio,
+            model: &text(&self.model),
+            server_input_tokens: count(self.server_input_tokens),
+            arrival_us: time(self.arrival_time_us),
+            send_us: time(self.send_time_us),
+            first_chunk_us: time(self.first_chunk_time_us),
+            last_chunk_us: time(self.last_chunk_time_us),
+            num_chunks: self.num_chunks,
+            status: self.status,
+            error_message: &text(&self.error_message),
+            finish_reason: &text(&self.finish_reason),
+            x_request_id: &text(&self.x_request_id),
+            think_time_us: time(self.think_time_us),
+            ..trace::csv::Row::default()
+        };
+        let whole = written(Some(&row));
+        let head = whole
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        whole[head..].to_vec()
     }
+}
+
+/// The data file's first line.
+pub(crate) fn columns() -> Vec<u8> {
+    written(None)
+}
+
+/// A data file in memory, of one row at most.
+fn written(row: Option<&trace::csv::Row<'_>>) -> Vec<u8> {
+    const MEMORY: &str = "memory takes everything";
+    let mut writer = RowWriter::new(Vec::new(), OPTIONAL).expect(MEMORY);
+    if let Some(row) = row {
+        writer.write(row).expect(MEMORY);
+    }
+    writer.finish().expect(MEMORY)
 }
 
 /// What the sidecar and the Weka file need to know of a request.
@@ -114,16 +141,6 @@ pub(crate) fn scrubbed(text: &str, secrets: &[String]) -> String {
     text
 }
 
-/// `text` on one line, cut, quoted where commas or quotes ask for it.
-fn cell(text: &str, secrets: &[String]) -> String {
-    let text = one_line(text, secrets);
-    if text.contains([',', '"']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
-    }
-}
-
 /// `text` without secrets and control characters, cut at [`CELL_BYTES_MAX`].
 pub(crate) fn one_line(text: &str, secrets: &[String]) -> String {
     let mut out = String::new();
@@ -149,12 +166,12 @@ mod tests {
             status: "error",
             ..Row::default()
         };
-        let line = row.line(&["sk-secret".to_owned()]);
+        let line = String::from_utf8(row.line(&["sk-secret".to_owned()])).unwrap();
         assert!(line.contains(r#""a ""b"",  c [key]""#), "{line}");
         assert!(!line.contains("sk-secret") && line.ends_with('\n') && line.lines().count() == 1);
         assert_eq!(
             line.replace(r#""a ""b"",  c [key]""#, "x").split(',').count(),
-            COLUMNS.split(',').count()
+            columns().split(|byte| *byte == b',').count()
         );
     }
 }
