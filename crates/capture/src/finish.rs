@@ -127,11 +127,11 @@ fn whole_lines(path: &Path) -> Result<Vec<u8>, CaptureError> {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    if end < data.len() {
+    if end == 0 {
+        data = crate::rows::columns();
+        write_whole(path, &data)?;
+    } else if end < data.len() {
         data.truncate(end);
-        if end == 0 {
-            data = crate::rows::columns();
-        }
         write_whole(path, &data)?;
     }
     Ok(data)

@@ -45,6 +45,7 @@ struct State {
 struct Open {
     number: u64,
     method: String,
+    asks_for_tunnel: bool,
     sent_ns: Option<u64>,
     status: Option<u16>,
     content_encoding: Option<String>,
@@ -80,6 +81,9 @@ impl<'a> Exchanges<'a> {
             } else if state.request_body.is_some() {
                 let used = self.request_body(&mut state, at_ns, &rest);
                 out.push(rest.split_to(used));
+            } else if state.open.back().is_some_and(|open| open.asks_for_tunnel) {
+                // Of the protocol that follows, if the server agrees to it.
+                out.push(std::mem::take(&mut rest));
             } else {
                 if state.request_head.is_empty() {
                     state.head_began_ns = at_ns;
@@ -197,6 +201,7 @@ impl<'a> Exchanges<'a> {
         let open = Open {
             number: state.n_begun,
             method: head.method.clone(),
+            asks_for_tunnel: head.method == "CONNECT" || head.header("upgrade").is_some(),
             sent_ns: None,
             status: None,
             content_encoding: None,

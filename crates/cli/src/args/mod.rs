@@ -1,10 +1,12 @@
 //! What can be typed: one struct a subcommand, typed values, help beside the field. Reading these never touches a disk, a
 //! network or a clock.
 
+mod capture;
 mod run;
 mod scenario;
 mod server;
 
+pub(crate) use capture::CaptureArgs;
 pub(crate) use run::{DemoArgs, LimitKey, RunArgs, SendArgs};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Resolve(ResolveArgs),
     /// Print the JSON schema of documents, for editors.
     Schema(SchemaArgs),
+    /// Record real traffic: a proxy between a client and a server that writes traces which can be replayed.
+    Capture(CaptureArgs),
     /// Run the simulated server alone.
     Sim(SimArgs),
     /// Print a completion script for a shell.

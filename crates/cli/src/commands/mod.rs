@@ -1,5 +1,6 @@
 //! One file a subcommand. Each decides what to do and in which order; the work is done by the crates below.
 
+mod capture;
 mod corpus;
 mod demo;
 mod documents;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Simulate(args) => simulate::run(&args),
         Command::Corpus(command) => corpus::run(&command),
         Command::Report(args) => report::run(&args),
+        Command::Capture(args) => capture::run(&args),
         Command::Sim(args) => sim::run(&args),
         Command::Validate(args) => documents::validate(&args),
         Command::ValidateCatalog(args) => documents::validate_catalog(&args),
