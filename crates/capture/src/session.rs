@@ -1,7 +1,7 @@
 //! Who belongs to whom: which conversation a request goes on with, and which conversation started another.
 //!
 //! A request names its session in a header, or is a later turn of the session whose last message list it begins with, the
-//! longest one if there are several. A retry of a request that failed is a turn of the same session. What goes on from
+//! longest one if there are several; the end of a last message may have been rewritten. A retry of a request that failed is a turn of the same session. What goes on from
 //! no session is a new one, and a child of another if it starts inside a turn of that: between the start of a request
 //! and the next one of the same session, tools included. Several turns may be open at once, so evidence is asked for:
 //!
@@ -31,6 +31,8 @@ pub const OPEN_TURN_NS_MAX: u64 = 600_000_000_000;
 const TOLD_BYTES_MIN: usize = 12;
 /// Most strings of one answer's tool calls that are remembered.
 const TOLD_MAX: usize = 64;
+/// How much of a last message must be the same when its end may be another, its role included.
+const STEM_BYTES: usize = 64;
 /// Length of a marker such as `[rid:0123456789ab]`.
 const MARK_BYTES: usize = 18;
 
@@ -91,6 +93,8 @@ pub(crate) struct Sessions {
     lists: HashMap<Digest, List>,
     /// For each whole number of messages or stretches, the lengths of what may stand behind it in a list.
     tails: HashMap<Digest, BTreeSet<usize>>,
+    /// Message lists but for the end of their last message.
+    stems: HashMap<Digest, Vec<(SessionId, u64)>>,
 }
 
 /// A message list that was sent.
@@ -199,21 +203,50 @@ impl Sessions {
             .last_assistant
             .as_ref()
             .map(|text| digest(&[text.as_bytes()]));
-        beginnings.iter().find_map(|beginning| {
-            let sessions = self.lists[&beginning.digest].of.iter().filter(|(id, turn)| {
-                self.known.get(id).is_some_and(|session| {
-                    let is_last = session.turn == *turn && session.in_flight == 0;
-                    is_last && (beginning.length < length || !session.last_ok)
-                })
+        beginnings
+            .iter()
+            .find_map(|beginning| {
+                let sessions = self.lists[&beginning.digest].of.iter().filter(|(id, turn)| {
+                    self.known.get(id).is_some_and(|session| {
+                        let is_last = session.turn == *turn && session.in_flight == 0;
+                        is_last && (beginning.length < length || !session.last_ok)
+                    })
+                });
+                self.likeliest(sessions, answer)
+            })
+            .or_else(|| self.continued_but_for_last(opening.endpoint, prompt, answer))
+    }
+
+    /// The session whose last list the prompt begins with but for the end of its last message, and goes on behind it: clients
+    /// put reminders there and take them away in the next turn, and replayed traces fill up the last block.
+    fn continued_but_for_last(
+        &self,
+        endpoint: Endpoint,
+        prompt: &Prompt,
+        answer: Option<Digest>,
+    ) -> Option<SessionId> {
+        let mut stems = stems(endpoint, prompt);
+        stems.pop(); // its own last message: a list of the same length is no earlier turn
+        stems.iter().rev().find_map(|stem| {
+            let sessions = self.stems.get(stem)?.iter().filter(|(id, turn)| {
+                let session = self.known.get(id);
+                session.is_some_and(|session| session.turn == *turn && session.in_flight == 0)
             });
-            // Of equal ones, that whose answer the client gives back, then the latest.
-            sessions
-                .max_by_key(|(id, _)| {
-                    let session = &self.known[id];
-                    (answer.is_some() && session.answer == answer, session.ended_ns)
-                })
-                .map(|(id, _)| *id)
+            self.likeliest(sessions, answer)
         })
+    }
+
+    /// Of equal ones, that whose answer the client gives back, then the latest.
+    fn likeliest<'a>(
+        &self,
+        sessions: impl Iterator<Item = &'a (SessionId, u64)>,
+        answer: Option<Digest>,
+    ) -> Option<SessionId> {
+        let likeliest = sessions.max_by_key(|(id, _)| {
+            let session = &self.known[id];
+            (answer.is_some() && session.answer == answer, session.ended_ns)
+        });
+        likeliest.map(|(id, _)| *id)
     }
 
     fn start(&mut self, opening: &Opening<'_>, beginnings: &[Beginning]) -> SessionId {
@@ -314,6 +347,9 @@ impl Sessions {
             of: Vec::new(),
         });
         list.of.push((id, session.turn));
+        if let Some(stem) = stems(opening.endpoint, prompt).pop() {
+            self.stems.entry(stem).or_default().push((id, session.turn));
+        }
     }
 
     /// Makes room: sessions that were quiet for longest go, or the earlier lists of those that stay.
@@ -340,6 +376,10 @@ impl Sessions {
                     .is_some_and(|session| !only_last || session.turn == *turn)
             });
             !list.of.is_empty()
+        });
+        self.stems.retain(|_, of| {
+            of.retain(|(id, turn)| known.get(id).is_some_and(|session| session.turn == *turn));
+            !of.is_empty()
         });
         self.tails.clear();
         for list in self.lists.values() {
@@ -369,6 +409,21 @@ fn chain(endpoint: Endpoint, prompt: &Prompt) -> Vec<(usize, Digest)> {
         out.push((start, chain));
     }
     out
+}
+
+/// For each message a digest of all before it and of its beginning. Prompts without messages have none.
+fn stems(endpoint: Endpoint, prompt: &Prompt) -> Vec<Digest> {
+    if endpoint == Endpoint::Completions {
+        return Vec::new();
+    }
+    let chain = chain(endpoint, prompt);
+    let messages = chain.iter().zip(&prompt.message_ends);
+    messages
+        .map(|((start, before), end)| {
+            let begins = &prompt.bytes[*start..(*end).min(start + STEM_BYTES)];
+            digest(&[b"stem", before, begins])
+        })
+        .collect()
 }
 
 /// Digest of tools and system texts, when there are any.

@@ -97,6 +97,40 @@ fn a_longer_list_is_a_later_turn() {
 }
 
 #[test]
+fn the_end_of_a_last_message_may_be_rewritten() {
+    check(
+        "a reminder that is taken away",
+        &[
+            Begin(
+                0,
+                1,
+                "s:x u:read_all_of_these_files_and_tell_me_what_they_have_in_common__remember_this",
+                0,
+                None,
+            ),
+            End(1, 0, true, ""),
+            Begin(
+                2,
+                1,
+                "s:x u:read_all_of_these_files_and_tell_me_what_they_have_in_common__now_another",
+                1,
+                None,
+            ),
+            End(3, 1, true, ""),
+            Begin(
+                4,
+                1,
+                "s:x u:read_all_of_these_files_and_tell_me_what_they_have_in_common a:y u:go",
+                1,
+                None,
+            ),
+            End(5, 1, true, ""),
+            Begin(6, 1, "s:x u:short a:y u:go", 2, None),
+        ],
+    );
+}
+
+#[test]
 fn equal_lists_are_two_users_unless_the_first_failed() {
     let first = Begin(0, 1, "u:a", 0, None);
     check(
