@@ -5,9 +5,11 @@
 mod args;
 mod commands;
 mod exit;
+mod files;
 mod folder;
 mod output;
 mod plan_digest;
+mod profile;
 mod progress;
 mod render;
 mod session;

@@ -4,14 +4,14 @@
 //! structure. The benchmark id is left out, since it must differ between runs; so are server, tokenizer and pool, which
 //! have digests or names of their own.
 
-use replay::{Plan, Settings};
+use replay::{Plan, Settings, Warmup};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::Arc;
 use tree::{Conversation, HeadRole, InputKind, Trace, Turn};
 
 /// Changes whenever what is fed to the digest changes.
-const FORM: &str = "turnmill-plan-1";
+const FORM: &str = "turnmill-plan-2";
 
 /// SHA-256 in hex.
 pub(crate) fn of(plan: &Plan, traces: &[Arc<Trace>], settings: &Settings) -> String {
@@ -68,6 +68,14 @@ impl Feed {
         }
         self.double(Some(settings.min_ratio));
         self.double(Some(settings.max_ratio));
+        self.double(settings.trace_idle_gap_cap_s);
+        let (kind, amount) = match settings.warmup {
+            Warmup::Primers => (0, None),
+            Warmup::PressureFor(seconds) => (1, Some(seconds)),
+            Warmup::PressureRequests(requests) => (2, Some(requests as f64)),
+        };
+        self.number(kind);
+        self.double(amount);
         self.number(u64::from(settings.burst_phase_starts));
         self.number(settings.request_cap.unwrap_or(u64::MAX));
     }

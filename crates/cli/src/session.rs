@@ -1,7 +1,8 @@
 //! One run from its prepared parts to its summary: header, writer thread, run loop, progress, report.
 
-use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs};
+use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
+use crate::files::Files;
 use crate::workload::{self, Scenario};
 use crate::{output, plan_digest, progress, stop};
 use anyhow::{Context, anyhow};
@@ -12,16 +13,16 @@ use driver::clock::{Clock, Pacing};
 use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
-use driver::run::{Ended, Job, Written};
+use driver::run::{Ended, FailedThreshold, Job};
+use driver::scrape::{Bell, Pages, Scraper};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
-use record::RecordError;
-use record::folder::Recorder;
 use record::header::{
     Digests, HEADER_VERSION, Host, RunHeader, Selection, ServerFacts, ServerUrl, ValidityInputs,
 };
 use record::marks::Stop;
 use record::summary::Summary;
+use record::validity::ReasonName;
 use replay::{Plan, Replay, Settings};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -30,19 +31,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
+/// Recorded requests from which on the failed-request threshold holds, with few lanes (`aiperf-replay` §3.5).
+const FAILURES_LOOKED_AT_FROM: u64 = 10;
+
 /// Path of the endpoint that is spoken to.
 const CHAT_PATH: &str = "/v1/chat/completions";
 
 /// A server that answers, and how it is spoken to.
 pub(crate) struct Target {
     client: ClientOptions,
+    pages: Option<Pages>,
     facts: ServerFacts,
 }
 
 impl Target {
     /// Asks the server about itself: a server that is down or serves another model is refused before anything is sent.
     pub(crate) async fn ask(args: &SendArgs) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::new(&args.url, CHAT_PATH)?;
+        let endpoint = Endpoint::new(&args.url, args.wire.path.as_deref().unwrap_or(CHAT_PATH))?;
         let tls = TlsOptions {
             insecure: args.insecure,
             ca: args.ca.clone(),
@@ -58,6 +63,10 @@ impl Target {
             max_model_len: max_model_len(&served, model),
             version: inquirer.version(&endpoint).await,
         };
+        let metrics = &args.metrics;
+        let pages = (!metrics.no_server_metrics)
+            .then(|| Pages::new(&metrics.server_metrics, &endpoint, &tls, key.as_ref()))
+            .transpose()?;
         let mut client = ClientOptions::new(endpoint, tls);
         client.key = key;
         client.session_header = args
@@ -71,7 +80,12 @@ impl Target {
             .iter()
             .map(|line| header(line))
             .collect::<anyhow::Result<_>>()?;
-        Ok(Self { client, facts })
+        Ok(Self { client, pages, facts })
+    }
+
+    /// The served model's name.
+    pub(crate) fn model(&self) -> &str {
+        &self.facts.model
     }
 
     /// The context length that the server tells.
@@ -125,7 +139,9 @@ pub(crate) struct Session {
     traces: Arc<[Arc<tree::Trace>]>,
     prompts: Prompts,
     client: Client,
+    pages: Option<Pages>,
     clock: Clock,
+    failed_threshold: Option<FailedThreshold>,
 }
 
 impl Session {
@@ -138,7 +154,7 @@ impl Session {
         corpus: Corpus,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        let settings = workload::settings(args, &scenario.replay);
+        let settings = workload::settings(args, scenario);
         let envelope = Envelope::new(&EnvelopeOptions {
             model: target.facts.model.clone(),
             limit_key: match send.output_limit_key {
@@ -146,15 +162,19 @@ impl Session {
                 LimitKey::MaxTokens => corpus::prompt::LimitKey::MaxTokens,
             },
             min_tokens: send.min_tokens,
-            extra: Vec::new(),
-            ignore_eos: scenario.replay.ignore_eos,
-            usage: true,
+            extra: send.wire.extra.clone(),
+            ignore_eos: scenario.replay.ignore_eos && !states_ignore_eos(&send.wire),
+            usage: send.wire.usage,
         })?;
         let digests = (
             corpus.sha256.clone(),
             text.tokenizer.sha256().map(str::to_owned),
             text.pool.sha256().to_owned(),
         );
+        let failed_threshold = send.failed_request_threshold.map(|share| FailedThreshold {
+            share,
+            least: u64::from(settings.concurrency).max(FAILURES_LOOKED_AT_FROM),
+        });
         let selection = corpus.selection;
         let traces = workload::shared(corpus.traces);
         let plan = Plan::draw(&traces, &settings)?;
@@ -187,6 +207,11 @@ impl Session {
                 override_locks: scenario.broken_locks.clone(),
                 corpus_pinned: corpus::pin::is_pinned(&scenario.replay.corpus.loader, &corpus.sha256),
                 output_length_locked: scenario.replay.ignore_eos,
+                latency_window_s: settings
+                    .dialect
+                    .rules()
+                    .wants_latency_coverage
+                    .then_some(settings.duration_s),
             },
             slo: BTreeMap::new(),
             limits: limits(&settings, send),
@@ -203,7 +228,9 @@ impl Session {
             traces,
             prompts,
             client,
+            pages: target.pages,
             clock,
+            failed_threshold,
         })
     }
 
@@ -218,13 +245,17 @@ impl Session {
     pub(crate) async fn run(self, folder: &Path) -> anyhow::Result<(Ended, Summary)> {
         driver::descriptors::ensure_descriptors(self.connections())?;
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        let recorder = Recorder::create(folder, &self.header)?;
+        let files = Files::create(folder, &self.header, self.pages.is_some())?;
         let (written, to_write) = mpsc::channel(driver::run::WRITE_QUEUE);
         let clock = self.clock;
         let writer = std::thread::Builder::new()
             .name("write".into())
-            .spawn(move || write(recorder, to_write, clock))
+            .spawn(move || files.write(to_write, clock))
             .context("no thread for writing the run's files")?;
+        let scraper = match self.pages {
+            Some(pages) => Some(Scraper::start(pages, clock, written.clone()).await?),
+            None => None,
+        };
         let (shown, show) = watch::channel(None);
         let showing = tokio::spawn(progress::show(show, clock));
         let job = Job {
@@ -234,8 +265,13 @@ impl Session {
             client: Arc::new(self.client),
             clock,
             pacing: Pacing::Sleep,
+            bell: scraper.as_ref().map_or_else(Bell::default, Scraper::bell),
+            failed_threshold: self.failed_threshold,
         };
         let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
+        if let Some(scraper) = scraper {
+            scraper.finish().await;
+        }
         showing.await.context("the progress line failed")?;
         let wrote = writer
             .join()
@@ -259,38 +295,31 @@ impl Session {
 /// Streams of one tree that are taken to be in flight at once when open files are counted.
 const STREAMS_PER_LANE: u64 = 8;
 
-/// Writes records and marks as they come. Ends with an error at the first that cannot be written, which ends the run.
-fn write(
-    mut recorder: Recorder,
-    mut written: mpsc::Receiver<Written>,
-    clock: Clock,
-) -> Result<(), RecordError> {
-    while let Some(what) = written.blocking_recv() {
-        match what {
-            Written::Record(record) => recorder.append(&record)?,
-            Written::Mark(mark) => recorder.mark(&mark)?,
-        }
-        recorder.sync_if_due(clock.now_ns())?;
-    }
-    recorder.sync()
-}
-
 /// The exit code of a run that was started.
 pub(crate) fn exit(ended: &Ended, summary: &Summary, require_valid: bool) -> Exit {
     match ended.stop {
         Stop::Abort => Exit::Unfinished,
         Stop::Interrupt => Exit::Interrupted,
-        Stop::Done
-            if require_valid
-                && summary
-                    .validity
-                    .as_ref()
-                    .is_some_and(|validity| !validity.submission_valid) =>
-        {
-            Exit::Invalid
+        Stop::Done => {
+            let validity = summary.validity.as_ref();
+            let is_invalid = validity.is_some_and(|validity| !validity.submission_valid);
+            // The fork asks for coverage of every run, not only of one to be submitted.
+            let is_uncovered =
+                validity.is_some_and(|validity| validity.has(ReasonName::LatencyCoverageTooLow));
+            if is_uncovered || (require_valid && is_invalid) {
+                Exit::Invalid
+            } else {
+                Exit::Done
+            }
         }
-        Stop::Done => Exit::Done,
     }
+}
+
+/// Whether the user's own fields hold `ignore_eos`, which then goes out as it is; null counts as absent (aiperf 0.12.0).
+fn states_ignore_eos(wire: &Wire) -> bool {
+    wire.extra
+        .iter()
+        .any(|(name, value)| name == "ignore_eos" && value.get() != "null")
 }
 
 fn wall_start(clock: &Clock) -> anyhow::Result<jiff::Timestamp> {
@@ -331,6 +360,11 @@ fn limits(settings: &Settings, send: &SendArgs) -> BTreeMap<String, Value> {
             "system_idle_gap_cap_s".to_owned(),
             seconds(settings.system_idle_gap_cap_s),
         ),
+        ("warmup_grace_s".to_owned(), seconds(settings.warmup_grace_s)),
+        (
+            "failed_request_threshold".to_owned(),
+            send.failed_request_threshold.map_or(Value::Null, Value::from),
+        ),
         ("request_timeout_s".to_owned(), seconds(send.request_timeout_s)),
         (
             "request_cap".to_owned(),
@@ -350,6 +384,7 @@ fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<
         ("session_header".to_owned(), json!(send.session_header)),
         ("min_tokens".to_owned(), json!(send.min_tokens)),
         ("insecure".to_owned(), json!(send.insecure)),
+        ("usage_asked".to_owned(), json!(send.wire.usage)),
         (
             "output_limit_key".to_owned(),
             json!(match send.output_limit_key {

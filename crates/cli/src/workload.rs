@@ -22,6 +22,8 @@ pub(crate) struct Scenario {
     pub(crate) resolved: Resolved,
     /// Its replay arm.
     pub(crate) replay: spec::Replay,
+    /// Released set of rules to follow.
+    pub(crate) dialect: Dialect,
     /// Locks that `--override-locks` lets it break, one line each.
     pub(crate) broken_locks: Vec<String>,
     /// SHA-256 of the document's bytes.
@@ -87,8 +89,10 @@ fn check(args: &ScenarioArgs) -> anyhow::Result<(Read, String)> {
     let Some(resolved) = resolved.filter(|_| spec::problem::is_ok(&problems)) else {
         return Ok((Read::Invalid, shown));
     };
+    let replay = runnable(&resolved).with_context(|| path.display().to_string())?;
     let scenario = Scenario {
-        replay: runnable(&resolved).with_context(|| path.display().to_string())?,
+        dialect: dialect(args.dialect, &replay)?,
+        replay,
         resolved,
         broken_locks,
         sha256: corpus::verify::scan(bytes.as_slice(), |_| {})?.sha256,
@@ -104,24 +108,37 @@ fn runnable(resolved: &Resolved) -> anyhow::Result<spec::Replay> {
         Some(Traffic::Trace(_)) => bail!("a trace cannot be run yet; only `replay` can"),
         None => bail!("has no `workload`, so there is nothing to send"),
     };
-    if replay.warmup != Warmup::Synthesized {
-        bail!("workload.replay.warmup: only the `synthesized` warm-up can be run yet");
-    }
-    if replay.trace_idle_gap_cap_s.is_some() {
-        bail!(
-            "workload.replay.trace_idle_gap_cap_s belongs to the dialect agentx-1.0, which cannot be run yet; {} has no such cap",
-            Dialect::Aiperf0120.name()
-        );
-    }
     Ok(replay)
 }
 
+/// The dialect that is asked for, or else the one that knows all keys the scenario states.
+fn dialect(asked: Option<DialectName>, replay: &spec::Replay) -> anyhow::Result<Dialect> {
+    let of_fork = replay.fork_keys();
+    match asked {
+        Some(DialectName::Aiperf0120) if !of_fork.is_empty() => bail!(
+            "--dialect {}: it does not know workload.replay.{}, which only {} has; leave out the one or the other",
+            Dialect::Aiperf0120.name(),
+            of_fork.join(" and workload.replay."),
+            Dialect::Agentx10.name()
+        ),
+        Some(DialectName::Agentx10) => Ok(Dialect::Agentx10),
+        None if !of_fork.is_empty() => Ok(Dialect::Agentx10),
+        Some(DialectName::Aiperf0120) | None => Ok(Dialect::Aiperf0120),
+    }
+}
+
 /// The replay's settings for the state machine.
-pub(crate) fn settings(args: &ScenarioArgs, replay: &spec::Replay) -> Settings {
+pub(crate) fn settings(args: &ScenarioArgs, scenario: &Scenario) -> Settings {
+    let replay = &scenario.replay;
+    let warmup = match replay.warmup {
+        Warmup::Synthesized => replay::Warmup::Primers,
+        Warmup::CachePressureFor { duration_s } => replay::Warmup::PressureFor(duration_s),
+        Warmup::CachePressureRequests { requests_per_lane } => {
+            replay::Warmup::PressureRequests(requests_per_lane)
+        }
+    };
     Settings {
-        dialect: match args.dialect {
-            DialectName::Aiperf0120 => Dialect::Aiperf0120,
-        },
+        dialect: scenario.dialect,
         concurrency: replay.concurrency,
         seed: replay.random_seed,
         benchmark_id: args.benchmark_id.clone().unwrap_or_else(random_benchmark_id),
@@ -135,6 +152,11 @@ pub(crate) fn settings(args: &ScenarioArgs, replay: &spec::Replay) -> Settings {
         duration_s: replay.benchmark_duration_s,
         grace_s: replay.grace_period_s,
         system_idle_gap_cap_s: replay.system_idle_gap_cap_s,
+        trace_idle_gap_cap_s: replay.trace_idle_gap_cap_s,
+        warmup,
+        warmup_grace_s: args
+            .warmup_grace_s
+            .unwrap_or_else(|| warmup.default_grace_s(replay.grace_period_s)),
         burst_phase_starts: args.burst_phase_starts,
         request_cap: args.request_cap,
         on_primer_failure: match args.on_primer_failure {
@@ -210,7 +232,18 @@ fn with_hint(error: FetchError) -> anyhow::Error {
 
 /// Loads the scenario's corpus from `file`; the digest must be the stated one.
 pub(crate) fn load(file: &Path, replay: &spec::Replay, limit: Option<u64>) -> anyhow::Result<Corpus> {
+    load_some(file, replay, limit, None)
+}
+
+/// As [`load`], for the first `entries` traces that fit.
+pub(crate) fn load_some(
+    file: &Path,
+    replay: &spec::Replay,
+    limit: Option<u64>,
+    entries: Option<usize>,
+) -> anyhow::Result<Corpus> {
     let mut options = LoadOptions::default();
+    options.selection.entries = entries;
     options.selection.max_context_length = limit;
     options.reconstruct.split_flattened_agents = replay.split_flattened_agents;
     let corpus = Corpus::load(file, Some(&replay.corpus.sha256), &options, None)?;

@@ -120,7 +120,8 @@ impl Endpoint {
     }
 }
 
-fn parse(given: &str) -> Result<Url, EndpointError> {
+/// A URL in whatever form a user gives it.
+pub(crate) fn parse(given: &str) -> Result<Url, EndpointError> {
     let given = given.trim();
     let with_scheme = if given.contains("://") {
         given.to_owned()

@@ -4,7 +4,7 @@
 //! served there; [`client`] sends one request and gives back its record. Below it, [`body`] streams a prompt that is
 //! never held whole, a connection is driven in the task that uses it (no task of its own stands between socket and
 //! stamp), and [`clock`] is the only reader of time. [`cancel`] calls a request off and says why; [`descriptors`] asks
-//! for enough files before a run needs them.
+//! for enough files before a run needs them; [`scrape`] reads the server's metrics beside it.
 //!
 //! Never decides what is sent next, never parses a scenario, writes no file. Nothing is retried, with one exception:
 //! a kept connection that turns out to be closed before a byte of the answer came is replaced once (see [`client`]).
@@ -24,6 +24,7 @@ mod outcome;
 mod pool;
 pub mod prompts;
 pub mod run;
+pub mod scrape;
 pub mod server;
 mod stamped;
 pub mod tls;

@@ -154,7 +154,7 @@ pub struct Selection {
 }
 
 /// What is known before the first request about [`crate::validity`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ValidityInputs {
     /// Scenario under whose name the result may be submitted; `None` when there is none, and nothing to be valid for.
@@ -166,6 +166,9 @@ pub struct ValidityInputs {
     pub corpus_pinned: bool,
     /// The scenario locks every request to its recorded output length (`ignore_eos`).
     pub output_length_locked: bool,
+    /// The window in seconds, where the dialect wants latencies from nearly all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_window_s: Option<f64>,
 }
 
 /// Latency targets of one class, in milliseconds; 0 leaves one unbounded.

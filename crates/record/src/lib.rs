@@ -4,10 +4,11 @@
 //! folder the moment the request ends: one row in `requests.jsonl` ([`schema`]), one frame of chunk stamps in `chunks.bin`
 //! ([`chunks`]); what a run only learns on the way stands in `marks.jsonl` ([`marks`]), what it knew before in `run.json`
 //! ([`header`]). A [`folder::RunReader`] gives them back, also from a run that was killed, and [`summary::Summary`] is
-//! computed from that reader alone, with the definitions of [`timeline`] and [`stats`].
+//! computed from that reader alone, with the definitions of [`timeline`] and [`stats`]. What the server said about itself
+//! meanwhile stands in `server_metrics.jsonl` ([`server_metrics`]), and what a scenario claims of it is put beside that ([`stated`]).
 //!
 //! Never averages averages, never puts a zero where a value is missing, never reads a clock or opens a socket. Only
-//! [`folder`], [`append`] and [`header`] touch files.
+//! [`folder`], [`append`], [`header`] and [`server_metrics`] touch files.
 
 pub mod append;
 pub mod chunks;
@@ -18,6 +19,8 @@ pub mod lines;
 pub mod marks;
 pub mod request;
 pub mod schema;
+pub mod server_metrics;
+pub mod stated;
 pub mod stats;
 pub mod summary;
 pub mod timeline;

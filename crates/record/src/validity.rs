@@ -1,7 +1,7 @@
 //! Whether a run is valid for submission: decided here once, so that every file and every export says the same.
 //!
-//! Reasons bear the names that aiperf 0.12.0 has for them (`aiperf-replay` §1.4); `corpus_not_pinned` and
-//! `outputs_cut_short` are ours. Beside each stands what was found and what the limit is.
+//! Reasons bear the names that aiperf 0.12.0 has for them (`aiperf-replay` §1.4); `corpus_not_pinned`,
+//! `outputs_cut_short` and `latency_coverage_too_low` are ours. Beside each stands what was found and what the limit is.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,10 @@ pub const OVERFLOW_SHARE_MAX: f64 = 0.01;
 /// Share of answers shorter than asked above which a run that locks output lengths is not valid.
 pub const EARLY_FINISH_SHARE_MAX: f64 = 0.01;
 
+/// Share of the window up to which TTFT and ITL must have been seen in a dialect that wants it; at the limit it is enough.
+/// agentx-harness 1.0 (`aiperf-replay` §9.2).
+pub const LATENCY_COVERAGE_MIN: f64 = 0.95;
+
 /// The stamp.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validity {
@@ -29,6 +33,11 @@ pub struct Validity {
 }
 
 impl Validity {
+    /// Whether this is one of the reasons.
+    pub fn has(&self, name: ReasonName) -> bool {
+        self.reasons.iter().any(|reason| reason.name.0 == name)
+    }
+
     /// The reasons' names, each once: `submission_invalid_reasons` of aiperf's files.
     pub fn reason_names(&self) -> Vec<&'static str> {
         let mut names: Vec<&'static str> = Vec::new();
@@ -63,6 +72,8 @@ pub enum ReasonName {
     ContextOverflowRateExceeded,
     /// Answers ended before the locked output length.
     OutputsCutShort,
+    /// No latency was seen in the last part of the window.
+    LatencyCoverageTooLow,
 }
 
 impl Word for ReasonName {
@@ -76,6 +87,7 @@ impl Word for ReasonName {
             "context_overflow_rate_exceeded",
         ),
         (ReasonName::OutputsCutShort, "outputs_cut_short"),
+        (ReasonName::LatencyCoverageTooLow, "latency_coverage_too_low"),
     ];
 }
 
@@ -98,6 +110,11 @@ pub fn judge(inputs: &ValidityInputs, profiling: &PhaseSummary, stop: Option<Sto
     if inputs.output_length_locked {
         reasons.extend(cut_short(profiling));
     }
+    reasons.extend(
+        inputs
+            .latency_window_s
+            .and_then(|window_s| uncovered(window_s, profiling)),
+    );
     Some(Validity {
         scenario,
         submission_valid: reasons.is_empty(),
@@ -139,6 +156,28 @@ fn cut_short(profiling: &PhaseSummary) -> Option<InvalidReason> {
         ReasonName::OutputsCutShort,
         above(&found, share, EARLY_FINISH_SHARE_MAX),
     ))
+}
+
+/// As the fork has it: both signals must have been seen late enough, or the server stood still.
+fn uncovered(window_s: f64, profiling: &PhaseSummary) -> Option<InvalidReason> {
+    let share = |until_s: Option<f64>| (until_s.unwrap_or(0.0) / window_s).clamp(0.0, 1.0);
+    let (ttft, itl) = (
+        share(profiling.seen.ttft_until_s),
+        share(profiling.seen.itl_until_s),
+    );
+    (ttft.min(itl) < LATENCY_COVERAGE_MIN).then(|| {
+        let percent = |share: f64| share * 100.0;
+        reason(
+            ReasonName::LatencyCoverageTooLow,
+            format!(
+                "the last TTFT was seen {:.1} % into the window and the last ITL {:.1} %, at least {:.0} % is wanted; did the \
+                 server stand still?",
+                percent(ttft),
+                percent(itl),
+                percent(LATENCY_COVERAGE_MIN)
+            ),
+        )
+    })
 }
 
 fn above(found: &str, share: f64, limit: f64) -> String {

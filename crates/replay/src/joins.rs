@@ -17,9 +17,12 @@ struct Join {
     branches: BTreeMap<BranchIndex, Progress>,
     /// The turn before it has returned: the parent stands still until the join opens.
     suspended: bool,
+    /// The recorded delay of the turn is still running.
+    delayed: bool,
 }
 
 impl Join {
+    /// All children have ended.
     fn is_open(&self) -> bool {
         self.branches
             .values()
@@ -91,6 +94,7 @@ impl Joins {
             Join {
                 branches: declared.map(progress).collect(),
                 suspended: false,
+                delayed: false,
             }
         });
         let progress = join.branches.entry(branch).or_default();
@@ -98,10 +102,12 @@ impl Joins {
         progress.expected += children;
     }
 
-    /// Marks the turn as waited for from the start, as a parent that stands at it in a snapshot does.
-    pub(crate) fn suspend(&mut self, turn: TurnRef) {
+    /// Marks the turn as waited for from the start, as a parent that stands at it in a snapshot does; `delayed` until
+    /// [`Self::end_delay`].
+    pub(crate) fn suspend(&mut self, turn: TurnRef, delayed: bool) {
         if let Some(join) = self.pending.get_mut(&(turn.conversation, turn.turn)) {
             join.suspended = true;
+            join.delayed = delayed;
         }
     }
 
@@ -111,12 +117,51 @@ impl Joins {
         let Some(join) = self.pending.get_mut(&key) else {
             return false;
         };
-        if join.is_open() {
+        if join.is_open() && !join.delayed {
             self.pending.remove(&key);
             return false;
         }
         join.suspended = true;
         true
+    }
+
+    /// Lets the recorded delay of a turn at which its parent stands run beside its children.
+    pub(crate) fn delay(&mut self, turn: TurnRef) {
+        if let Some(join) = self.pending.get_mut(&(turn.conversation, turn.turn)) {
+            join.delayed = true;
+        }
+    }
+
+    /// The recorded delay is over. Gives true when the parent must go on now.
+    pub(crate) fn end_delay(&mut self, turn: TurnRef) -> bool {
+        let key = (turn.conversation, turn.turn);
+        let Some(join) = self.pending.get_mut(&key) else {
+            return false;
+        };
+        join.delayed = false;
+        let goes_on = join.suspended && join.is_open();
+        if goes_on {
+            self.pending.remove(&key);
+        }
+        goes_on
+    }
+
+    /// Turns whose recorded delay still runs.
+    pub(crate) fn delayed(&self) -> Vec<TurnRef> {
+        let delayed = self.pending.iter().filter(|(_, join)| join.delayed);
+        delayed
+            .map(|((conversation, turn), _)| TurnRef {
+                conversation: *conversation,
+                turn: *turn,
+            })
+            .collect()
+    }
+
+    /// Whether a parent stands at this turn.
+    pub(crate) fn stands_at(&self, turn: TurnRef) -> bool {
+        self.pending
+            .get(&(turn.conversation, turn.turn))
+            .is_some_and(|join| join.suspended)
     }
 
     /// One child of `branch` has ended. Gives true when that opened a join at which the parent stands still, which must go
@@ -128,7 +173,7 @@ impl Joins {
         if let Some(progress) = join.branches.get_mut(&branch) {
             progress.ended += 1;
         }
-        if !join.is_open() {
+        if !join.is_open() || join.delayed {
             return false;
         }
         let suspended = join.suspended;

@@ -5,7 +5,8 @@
 //! which instant of it. [`Replay`] is fed with [`Event`]s and a time; it answers with [`Action`]s and the time at which it
 //! wants to be woken next. [`simulate`] runs it against a stated service model, with no server and no clock.
 //!
-//! The rules are aiperf 0.12.0's (`aiperf-replay` §2–§6), its defects included where the [`Dialect`] says so.
+//! The rules are aiperf's (`aiperf-replay` §2–§6, §9.2); where its releases differ, the [`Dialect`]'s table says which holds,
+//! defects included.
 //!
 //! Never reads a clock, spawns a task, touches a socket or a file, or looks at prompt content; never fails: what can be
 //! wrong is refused when the plan is drawn.
@@ -22,13 +23,13 @@ pub mod simulate;
 mod snapshot;
 mod timers;
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, Rules};
 pub use machine::{
     Action, Event, Mark, Outcome, Phase, Replay, RequestKey, RunEnd, Send, Standing, StreamId,
 };
 pub use marker::marker_hex;
 pub use sampler::Sampling;
-pub use settings::{OnPrimerFailure, Settings};
+pub use settings::{OnPrimerFailure, Settings, Warmup};
 pub use snapshot::{LaneStart, Plan, PlanError, StreamStart};
 
 /// Seconds since the machine was started. A double, as in aiperf, so that both add the same delays to the same instants.

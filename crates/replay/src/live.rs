@@ -23,6 +23,8 @@ pub(crate) enum Via {
     Spawn,
     /// A turn whose join has opened.
     Join,
+    /// No turn yet: the recorded delay of one at which its parent stands is over.
+    JoinDelay,
 }
 
 /// A turn to send.
@@ -51,6 +53,21 @@ pub(crate) struct Tree {
     pub(crate) streams: BTreeMap<ConversationIndex, Stream>,
     /// Branches started when their turn was sent, not when it returned.
     pub(crate) spawned_early: HashSet<(ConversationIndex, BranchIndex)>,
+    /// What the trace's clock showed where this tree began, in ms.
+    pub(crate) origin_ms: f64,
+    /// Requests of the tree that are in flight.
+    pub(crate) in_flight: usize,
+    /// The tree's idle watchdog, in a dialect that has one.
+    pub(crate) watchdog: Watchdog,
+}
+
+/// Watches a tree for which the trace idle cap holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watchdog {
+    /// When the tree will have idled for the cap.
+    pub(crate) at: Option<Seconds>,
+    /// It has idled for the cap already, and nothing has gone out since.
+    pub(crate) expired: bool,
 }
 
 /// One conversation of a live tree.

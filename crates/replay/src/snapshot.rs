@@ -3,7 +3,7 @@
 //! Fixed by the seed alone, before anything is sent (`aiperf-replay` §2).
 
 use crate::sampler::Sampler;
-use crate::{Sampling, Settings};
+use crate::{Sampling, Settings, Warmup};
 use rng::{Numpy, stream};
 use std::sync::Arc;
 use tree::{Branch, BranchIndex, Conversation, ConversationIndex, Trace, Turn};
@@ -17,6 +17,36 @@ pub enum PlanError {
         /// Traces that were looked at.
         traces: usize,
     },
+    /// The settings ask for what the dialect does not have.
+    #[error("the dialect {dialect} knows no {what}")]
+    UnknownToDialect {
+        /// Its name.
+        dialect: &'static str,
+        /// What is asked for.
+        what: &'static str,
+    },
+}
+
+/// What the dialect does not have cannot be left out in silence.
+fn refuse_unknown(settings: &Settings) -> Result<(), PlanError> {
+    let rules = settings.dialect.rules();
+    let asked = [
+        (
+            matches!(settings.warmup, Warmup::PressureRequests(_)) && !rules.requests_per_lane,
+            "cache pressure by requests per lane",
+        ),
+        (
+            settings.trace_idle_gap_cap_s.is_some() && !rules.tree_idle_watchdog,
+            "trace idle cap",
+        ),
+    ];
+    let unknown = asked.into_iter().find(|(is_unknown, _)| *is_unknown);
+    unknown.map_or(Ok(()), |(_, what)| {
+        Err(PlanError::UnknownToDialect {
+            dialect: settings.dialect.name(),
+            what,
+        })
+    })
 }
 
 /// What every lane starts with.
@@ -75,6 +105,7 @@ impl LaneStart {
 impl Plan {
     /// Draws the lanes.
     pub fn draw(traces: &[Arc<Trace>], settings: &Settings) -> Result<Self, PlanError> {
+        refuse_unknown(settings)?;
         let mut sampler = Sampler::new(settings.sampling, settings.seed, traces.len());
         let mut lanes = Vec::new();
         // aiperf's bound on skipping unusable traces.

@@ -96,8 +96,32 @@ impl<T> Timers<T> {
         shift
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.pending.clear();
+    /// As [`Self::pull_in`] for the timers that `is_one` names, which become due now; the others stay.
+    pub(crate) fn pull_in_those(&mut self, now: Seconds, is_one: impl Fn(&T) -> bool) -> Seconds {
+        let first = self
+            .pending
+            .iter()
+            .find(|(_, what)| is_one(what))
+            .map(|(key, _)| key.at);
+        let shift = first.map_or(0.0, |first| first - now);
+        if shift <= 0.0 {
+            return 0.0;
+        }
+        let moved = |(key, what): (Key, T)| {
+            let at = if is_one(&what) {
+                now.max(key.at - shift)
+            } else {
+                key.at
+            };
+            (Key { at, ..key }, what)
+        };
+        self.pending = std::mem::take(&mut self.pending).into_iter().map(moved).collect();
+        shift
+    }
+
+    /// Drops all timers and gives what they would have done.
+    pub(crate) fn take_all(&mut self) -> Vec<T> {
+        std::mem::take(&mut self.pending).into_values().collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -2,12 +2,15 @@
 //! network or a clock.
 
 mod capture;
+mod export;
+pub(crate) mod profile;
 mod run;
 mod scenario;
 mod server;
 
 pub(crate) use capture::CaptureArgs;
-pub(crate) use run::{DemoArgs, LimitKey, RunArgs, SendArgs};
+pub(crate) use export::ExportArgs;
+pub(crate) use run::{DemoArgs, LimitKey, MetricsArgs, RunArgs, SendArgs, Wire};
 pub(crate) use scenario::{
     DialectName, FailSpec, PlanArgs, PrimerFailure, PromptArgs, SamplingName, ScenarioArgs, ServiceArgs,
     SimulateArgs,
@@ -45,6 +48,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Replay a scenario against a server.
     Run(Box<RunArgs>),
+    /// Take aiperf's own command line for the scenario inferencex-agentx-mvp.
+    Profile(Box<profile::ProfileArgs>),
     /// Show what a scenario's lanes start with; needs no server.
     Plan(PlanArgs),
     /// Run a scenario in virtual time against a stated service model and print every event.
@@ -151,6 +156,8 @@ pub(crate) struct DumpArgs {
 pub(crate) struct ReportArgs {
     /// The run's folder.
     pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
     /// How the summary is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -1,6 +1,6 @@
 //! Options that decide where requests go and what is kept.
 
-use super::{Format, PromptArgs, ScenarioArgs};
+use super::{ExportArgs, Format, PromptArgs, ScenarioArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -15,6 +15,8 @@ pub(crate) struct RunArgs {
     /// Folder for everything the run leaves behind; must be new or empty. Default: `runs/` and the time of the start.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
     /// How the summary is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -50,6 +52,10 @@ pub(crate) struct SendArgs {
     /// Longest time for one request, connecting included.
     #[arg(long, value_name = "S", default_value_t = 21_600.0)]
     pub(crate) request_timeout_s: f64,
+    /// Give the run up when a larger share of the window's requests than this has failed, once as many as there are lanes,
+    /// and at least 10, have been recorded.
+    #[arg(long, value_name = "SHARE", value_parser = super::scenario::parse_share)]
+    pub(crate) failed_request_threshold: Option<f64>,
     /// Do not verify the server's certificate.
     #[arg(long)]
     pub(crate) insecure: bool,
@@ -59,6 +65,44 @@ pub(crate) struct SendArgs {
     /// Take a proxy from the environment for model listing and corpus download; timed requests never use one.
     #[arg(long)]
     pub(crate) proxy_from_env: bool,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
+    /// What only `profile` lets the user choose.
+    #[arg(skip)]
+    pub(crate) wire: Wire,
+}
+
+/// What the server says about itself while the run goes on.
+#[derive(Debug, Default, Args)]
+pub(crate) struct MetricsArgs {
+    /// A page of Prometheus metrics to read beside the run, with its path or without. May be repeated, for servers behind
+    /// one URL. Default: `/metrics` of the server.
+    #[arg(long, value_name = "URL", conflicts_with = "no_server_metrics")]
+    pub(crate) server_metrics: Vec<String>,
+    /// Read no metrics.
+    #[arg(long)]
+    pub(crate) no_server_metrics: bool,
+}
+
+/// Parts of a request that `run` fixes and `profile` has flags for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    /// Path of the endpoint; `None` for the usual one.
+    pub(crate) path: Option<String>,
+    /// Ask for the server's token counts.
+    pub(crate) usage: bool,
+    /// Further fields of every body, in order, values as JSON text.
+    pub(crate) extra: Vec<(String, Box<serde_json::value::RawValue>)>,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self {
+            path: None,
+            usage: true,
+            extra: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

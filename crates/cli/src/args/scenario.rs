@@ -18,9 +18,10 @@ pub(crate) struct ScenarioArgs {
     /// Break the scenario's locks for a trial; the run is stamped not valid for submission.
     #[arg(long)]
     pub(crate) override_locks: bool,
-    /// Released set of rules to follow.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) dialect: DialectName,
+    /// Released set of rules to follow. Default: aiperf-0.12.0, or agentx-1.0 where the scenario states a key that only it
+    /// knows.
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectName>,
     /// Part of every cache-bust marker; random when not given.
     #[arg(long, value_name = "ID")]
     pub(crate) benchmark_id: Option<String>,
@@ -36,17 +37,23 @@ pub(crate) struct ScenarioArgs {
     /// What becomes of the run when the warm-up request of a root fails.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) on_primer_failure: PrimerFailure,
+    /// How long requests in flight at the end of a cache-pressure warm-up may take. Default: the grace period, or the
+    /// warm-up's own length up to 300 s if that is longer.
+    #[arg(long, value_name = "S", value_parser = parse_limit)]
+    pub(crate) warmup_grace_s: Option<f64>,
     /// The server's context length, for `max_context_length: max_model_len`; wins over what the server says.
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_model_len: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
     /// Stock aiperf 0.12.0, defects included.
-    #[default]
     #[value(name = "aiperf-0.12.0")]
     Aiperf0120,
+    /// The fork agentx-harness 1.0, which published results come from.
+    #[value(name = "agentx-1.0")]
+    Agentx10,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -140,6 +147,22 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
             "{text} is no time span: it must be finite and not negative"
         ))
     }
+}
+
+/// A share of a whole.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    match text.trim().parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!("{text} is no share: it must lie between 0 and 1")),
+    }
+}
+
+/// Seconds, or `inf` for no limit.
+fn parse_limit(text: &str) -> Result<f64, String> {
+    if text.trim() == "inf" {
+        return Ok(f64::INFINITY);
+    }
+    parse_seconds(text)
 }
 
 fn parse_service(text: &str) -> Result<replay::simulate::Service, String> {

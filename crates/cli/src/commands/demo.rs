@@ -1,6 +1,6 @@
 //! `demo`: a run of the bundled corpus against a simulated server on this machine.
 
-use crate::args::{DemoArgs, Format, LimitKey, PromptArgs, ScenarioArgs, SendArgs};
+use crate::args::{DemoArgs, Format, LimitKey, MetricsArgs, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::session::{self, PromptText, Session, Target};
 use crate::workload::{self, Read};
@@ -77,7 +77,8 @@ fn scenario_args(inputs: &Path) -> ScenarioArgs {
         catalog: None,
         corpus: Some(inputs.join(CORPUS_FILE)),
         override_locks: true,
-        dialect: crate::args::DialectName::Aiperf0120,
+        dialect: None,
+        warmup_grace_s: None,
         benchmark_id: None,
         burst_phase_starts: false,
         sampling: crate::args::SamplingName::Sequential,
@@ -97,8 +98,11 @@ fn send_args(url: String) -> SendArgs {
         output_limit_key: LimitKey::MaxCompletionTokens,
         min_tokens: false,
         request_timeout_s: 60.0,
+        failed_request_threshold: None,
         insecure: false,
         ca: None,
         proxy_from_env: false,
+        metrics: MetricsArgs::default(),
+        wire: Wire::default(),
     }
 }

@@ -4,7 +4,9 @@ mod capture;
 mod corpus;
 mod demo;
 mod documents;
+mod export;
 mod plan;
+mod profile;
 mod report;
 mod run;
 mod sim;
@@ -20,6 +22,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Profile(args) => profile::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Corpus(command) => corpus::run(&command),

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         clock,
     ))?;
     let corpus = workload::load(&file, &scenario.replay, limit)?;
-    let settings = workload::settings(&args.scenario, &scenario.replay);
+    let settings = workload::settings(&args.scenario, &scenario);
     let traces = workload::shared(corpus.traces);
     let plan = Plan::draw(&traces, &settings)?;
     match args.format {

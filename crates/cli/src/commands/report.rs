@@ -10,6 +10,7 @@ use std::io::IsTerminal;
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let summary = report::rebuild(&args.dir)?;
     print(&summary, args.format)?;
+    super::export::write(&args.export, &args.dir)?;
     Ok(Exit::Done)
 }
 

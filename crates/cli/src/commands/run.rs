@@ -26,7 +26,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         session.announce();
         let (ended, summary) = session.run(&out).await?;
         show(&ended, &summary, &out, args.format)?;
-        Ok(session::exit(&ended, &summary, args.require_valid))
+        let exit = session::exit(&ended, &summary, args.require_valid);
+        Ok(super::export::settle(
+            super::export::write(&args.export, &out),
+            exit,
+        ))
     })
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
         clock,
     ))?;
     let corpus = workload::load(&file, &scenario.replay, limit)?;
-    let settings = workload::settings(&args.scenario, &scenario.replay);
+    let settings = workload::settings(&args.scenario, &scenario);
     let traces = workload::shared(corpus.traces);
     let plan = Plan::draw(&traces, &settings)?;
     let warmup_requests = plan.warmup_request_count();

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
+mod cases;
 mod ends;
+mod exports;
+mod profile;
 mod refusals;
 mod runs;
 mod schedules;

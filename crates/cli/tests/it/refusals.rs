@@ -37,6 +37,21 @@ fn damaged(change: impl Fn(&str) -> String) -> Bench {
 }
 
 #[test]
+fn a_key_of_the_fork_under_the_stock_dialect_names_both() {
+    let bench = Bench::demo(&["concurrency: 2", "trace_idle_gap_cap_s: 300"]);
+    let stock = ["--max-model-len", "131072", "--dialect", "aiperf-0.12.0"];
+    refused(
+        &turnmill(&bench.arguments("plan", &stock)),
+        2,
+        &[
+            "--dialect aiperf-0.12.0",
+            "workload.replay.trace_idle_gap_cap_s",
+            "agentx-1.0",
+        ],
+    );
+}
+
+#[test]
 fn a_wrong_digest_shows_both() {
     let bench = Bench::demo(LANES);
     let stated = "0".repeat(64);

@@ -29,16 +29,55 @@ fn config() -> Config {
 }
 
 fn run(bench: &Bench, server: &Server, more: &[&str]) -> Vec<RequestRecord> {
+    run_ending(bench, server, more, 0)
+}
+
+fn run_ending(bench: &Bench, server: &Server, more: &[&str], code: i32) -> Vec<RequestRecord> {
     let (url, folder) = (server.url(), bench.out());
     let mut arguments = bench.arguments("run", &["--url", &url, "--out", text(&folder)]);
     arguments.extend_from_slice(more);
     let output = turnmill(&arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(output.status.code(), Some(code), "{}", err(&output));
     assert_eq!(
         out(&output),
         std::fs::read_to_string(folder.join("summary.txt")).unwrap()
     );
     records(&folder)
+}
+
+#[test]
+fn cache_pressure_sends_one_token_requests_and_hands_over() {
+    let server = Server::start(config()).unwrap();
+    let bench = Bench::demo(&[
+        "concurrency: 4",
+        "benchmark_duration_s: 60",
+        "grace_period_s: 5",
+        "warmup: {mode: cache_pressure, requests_per_lane: 5}",
+    ]);
+    // The request cap ends the window long before its time, so that its end has seen no latency.
+    let records = run_ending(&bench, &server, &["--request-cap", "20"], 1);
+    let (warmup, window): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.phase == Phase::Warmup);
+    assert!(warmup.iter().all(|record| record.osl_planned == 1));
+    let primers = warmup.len() - 4 * 5;
+    assert!(
+        (1..=16).contains(&primers),
+        "four lanes, five requests each after {primers} primers"
+    );
+    // What was sent under pressure is not sent again in the same tree.
+    let turn = |record: &RequestRecord| {
+        (
+            record.session_id.clone(),
+            record.conversation_id.clone(),
+            record.turn_index,
+        )
+    };
+    let sent: HashSet<_> = warmup.iter().map(|record| turn(record)).collect();
+    assert!(!window.is_empty() && window.iter().all(|record| !sent.contains(&turn(record))));
+    let header: Value =
+        serde_json::from_slice(&std::fs::read(bench.out().join("run.json")).unwrap()).unwrap();
+    assert_eq!(header["dialect"], "agentx-1.0");
+    let reasons = summary(&bench.out())["validity"]["reasons"].to_string();
+    assert!(reasons.contains("latency_coverage_too_low"), "{reasons}");
 }
 
 #[test]
@@ -96,6 +135,56 @@ fn the_server_saw_what_was_recorded_and_planned() {
         ],
     ));
     check_plan(&plan, &records);
+    check_server_metrics(&summary(&bench.out()));
+}
+
+/// The server's counters over the measurement say what its answers said.
+fn check_server_metrics(summary: &Value) {
+    let (metrics, reported) = (&summary["server_metrics"], &summary["profiling"]);
+    let close = |one: &Value, other: &Value| {
+        let (one, other) = (one.as_f64().unwrap(), other.as_f64().unwrap());
+        assert!(
+            (one / other - 1.0).abs() < 0.02,
+            "{one} is not {other}: {metrics}"
+        );
+    };
+    close(&metrics["cache"]["share"], &reported["cache"]["reported_share"]);
+    close(&metrics["prompt_tokens"], &reported["tokens"]["isl"]);
+    close(&metrics["generation_tokens"], &reported["tokens"]["osl"]);
+    assert_eq!(
+        metrics["cache"]["source"],
+        "vllm:prefix_cache_hits / vllm:prefix_cache_queries"
+    );
+    assert_eq!(metrics["endpoints"][0]["missed"], 0);
+    assert_eq!(metrics["damaged_lines"], 0);
+}
+
+#[test]
+fn metrics_that_are_not_there_change_nothing_but_the_report() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .to_string();
+    for (option, is_read) in [
+        (&["--no-server-metrics"][..], false),
+        (&["--server-metrics", &gone], true),
+    ] {
+        let server = Server::start(config()).unwrap();
+        let bench = Bench::demo(&["concurrency: 2", "benchmark_duration_s: 1", "grace_period_s: 2"]);
+        let records = run(&bench, &server, option);
+        assert!(records.iter().all(|record| record.outcome == Outcome::Ok));
+        let summary = summary(&bench.out());
+        assert_eq!(summary.get("server_metrics").is_some(), is_read, "{summary}");
+        assert_eq!(bench.out().join("server_metrics.jsonl").exists(), is_read);
+        let codes = summary["warnings"].as_array().unwrap().iter();
+        let mut codes = codes.map(|warning| warning["code"].as_str().unwrap());
+        assert_eq!(
+            codes.any(|code| code == "no_server_metrics"),
+            is_read,
+            "{summary}"
+        );
+    }
 }
 
 fn check_plan(plan: &Value, records: &[RequestRecord]) {

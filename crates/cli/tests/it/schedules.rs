@@ -31,20 +31,31 @@ fn bench(case: &Value) -> Bench {
     let number = |key: &str| case[key].to_string();
     let duration = case["duration_s"].as_f64().unwrap_or(900.0);
     let grace = case["grace_s"].as_f64().unwrap_or(30.0);
-    Bench::new(
-        &corpus(&case["traces"]),
-        &[
-            &format!("concurrency: {}", number("concurrency")),
-            &format!("random_seed: {}", number("seed")),
-            &format!("benchmark_duration_s: {duration}"),
-            &format!("grace_period_s: {grace}"),
-            &format!(
-                "trajectory_start: {{min_ratio: {}, max_ratio: {}}}",
-                number("min_ratio"),
-                number("max_ratio")
-            ),
-        ],
-    )
+    let mut keys = vec![
+        format!("concurrency: {}", number("concurrency")),
+        format!("random_seed: {}", number("seed")),
+        format!("benchmark_duration_s: {duration}"),
+        format!("grace_period_s: {grace}"),
+        format!(
+            "trajectory_start: {{min_ratio: {}, max_ratio: {}}}",
+            number("min_ratio"),
+            number("max_ratio")
+        ),
+    ];
+    let flag = |name: &str| case["extra_flags"][name].as_f64();
+    if let Some(seconds) = flag("agentic_cache_warmup_duration") {
+        keys.push(format!("warmup: {{mode: cache_pressure, duration_s: {seconds}}}"));
+    }
+    if let Some(requests) = flag("warmup_requests_per_lane") {
+        keys.push(format!(
+            "warmup: {{mode: cache_pressure, requests_per_lane: {requests}}}"
+        ));
+    }
+    if let Some(seconds) = flag("trace_idle_gap_cap_seconds") {
+        keys.push(format!("trace_idle_gap_cap_s: {seconds}"));
+    }
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    Bench::new(&corpus(&case["traces"]), &keys)
 }
 
 #[test]
@@ -101,6 +112,7 @@ fn simulate_prints_aiperf_s_event_logs() {
     check("c4_seed42_ratio25_75", &[]);
     check("c4_seed42_burst", &["--burst-phase-starts"]);
     check("request_cap10", &["--request-cap", "10"]);
+    check("c4_seed42_cachepressure20", &["--warm-s", "0.7"]);
     check("grace_cancel", &["--warm-s", "0.7", "--service", "47"]);
     check(
         "barrier_slow_child",
@@ -117,6 +129,41 @@ fn simulate_prints_aiperf_s_event_logs() {
     check(
         "root_overflow_recycles",
         &["--fail", "trace_c:1=400 prompt is too long"],
+    );
+}
+
+/// The fork's logs are compared whole where the state machine is tested; here, that the options reach it.
+#[test]
+fn keys_of_the_fork_choose_its_rules() {
+    let warmup = |log: &Value| -> Vec<String> {
+        let of_warmup = |event: &&Value| event["ev"] == "send" && event["phase"] == "warmup";
+        let events = log["events"].as_array().unwrap().iter().filter(of_warmup);
+        let mut sent: Vec<String> = events
+            .map(|event| {
+                format!(
+                    "{} {} {} {}",
+                    event["t"], event["lane"], event["conversation"], event["turn"]
+                )
+            })
+            .collect();
+        sent.sort();
+        sent
+    };
+    let (ours, theirs) = simulated("agentx1012_c4_seed42_inferencex_flags", &["--warm-s", "0.7"]);
+    assert_eq!(ours["dialect"], "agentx-1.0");
+    assert_eq!(
+        warmup(&ours).len(),
+        warmup(&theirs).len(),
+        "primers and ten requests a lane"
+    );
+    let (ours, theirs) = simulated("agentx1012_c4_seed42", &["--dialect", "agentx-1.0"]);
+    assert_eq!(warmup(&ours), warmup(&theirs));
+    let (stock, _) = simulated("agentx1012_c4_seed42", &[]);
+    assert_eq!(stock["dialect"], "aiperf-0.12.0");
+    assert_ne!(
+        warmup(&stock),
+        warmup(&theirs),
+        "primer leads are capped in the fork alone"
     );
 }
 

@@ -44,25 +44,55 @@ pub struct Counts {
 pub(super) struct Live {
     /// The files cannot be written any more.
     pub(super) writer_gone: bool,
+    in_window: bool,
     counts: Counts,
     ttft_ms: VecDeque<f64>,
     output_tokens: u64,
     started_before: u64,
-    /// The first failure of a root's request, in words.
+    /// The first failure, in words; in the warm-up, of a root's request.
     first_failure: Option<String>,
+}
+
+/// When a run with failing requests is given up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FailedThreshold {
+    /// Share of the window's recorded requests that may fail, in [0, 1]. Overflows count as recorded, not as failed.
+    pub share: f64,
+    /// Requests that must be recorded before it is looked at (`aiperf-replay` §3.5: the larger of the lanes and 10).
+    pub least: u64,
 }
 
 impl Live {
     pub(super) fn begin(&mut self, phase: Phase) {
         if phase == Phase::Profiling {
-            let recorded = self.counts.ok + self.counts.failed + self.counts.overflow + self.counts.cancelled;
+            let recorded = self.recorded();
             *self = Self {
+                in_window: true,
                 writer_gone: self.writer_gone,
                 started_before: recorded,
-                first_failure: self.first_failure.take(),
                 ..Self::default()
             };
         }
+    }
+
+    /// Whether more of the window's requests have failed than may.
+    pub(super) fn exceeds(&self, threshold: FailedThreshold) -> bool {
+        let recorded = self.recorded();
+        self.in_window
+            && recorded >= threshold.least
+            && self.counts.failed as f64 > threshold.share * recorded as f64
+    }
+
+    fn recorded(&self) -> u64 {
+        self.counts.ok + self.counts.failed + self.counts.overflow + self.counts.cancelled
+    }
+
+    fn failed_share(&self) -> String {
+        format!(
+            "{} of {} requests failed, more than the failed-request threshold allows",
+            self.counts.failed,
+            self.recorded()
+        )
     }
 
     /// Requests started in the phase at hand, of `started` in the run: a phase begins when all of the one before have ended.
@@ -77,7 +107,8 @@ impl Live {
             Outcome::Overflow => self.counts.overflow += 1,
             Outcome::Cancelled => self.counts.cancelled += 1,
         }
-        if record.outcome == Outcome::Failed && record.depth == 0 && self.first_failure.is_none() {
+        let tells = self.in_window || record.depth == 0;
+        if record.outcome == Outcome::Failed && tells && self.first_failure.is_none() {
             let text = record.error.as_deref().unwrap_or("no text");
             self.first_failure = Some(format!(
                 "{} turn {}: {text}",
@@ -118,7 +149,20 @@ impl Live {
                     format!("a warm-up request of a root failed: {failure}"),
                 )
             }
-            RunEnd::Aborted => (Stop::Abort, "the run's files could not be written".to_string()),
+            RunEnd::WarmupTimedOut => (
+                Stop::Abort,
+                "requests of the warm-up did not end within its grace period".to_string(),
+            ),
+            RunEnd::Aborted if self.writer_gone => {
+                (Stop::Abort, "the run's files could not be written".to_string())
+            }
+            RunEnd::Aborted => {
+                let failure = self.first_failure.as_deref().unwrap_or("no text");
+                (
+                    Stop::Abort,
+                    format!("{}; the first failure: {failure}", self.failed_share()),
+                )
+            }
         };
         Ended { stop, reason }
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use record::marks::{Mark, RunEvent, Stop};
 use record::request::{CancelCause, Outcome, Phase, RequestRecord, Stamps, Usage};
+use record::server_metrics::encode::EncodedLines;
 use replay::{Action, Event, Replay, RequestKey, RunEnd, Send};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -22,9 +23,10 @@ use crate::cancel::{Canceller, cancellation};
 use crate::client::Client;
 use crate::clock::{Alarm, Clock, Pacing};
 use crate::prompts::{Drawing, Prompts};
+use crate::scrape::Bell;
 
 use live::Live;
-pub use live::{Counts, Progress};
+pub use live::{Counts, FailedThreshold, Progress};
 use names::Names;
 
 /// How often the progress is made known.
@@ -48,6 +50,10 @@ pub struct Job {
     pub clock: Clock,
     /// How wake-ups are made.
     pub pacing: Pacing,
+    /// Rung when a phase begins or ends.
+    pub bell: Bell,
+    /// When failing requests end the run.
+    pub failed_threshold: Option<FailedThreshold>,
 }
 
 /// What the run leaves behind, in the order in which it happens.
@@ -57,6 +63,8 @@ pub enum Written {
     Record(Box<RequestRecord>),
     /// A step of the run.
     Mark(Mark),
+    /// The server's metrics, from [`crate::scrape`].
+    Scrape(EncodedLines),
 }
 
 /// Why the run ended, in a word and in a sentence (empty when there is nothing to say).
@@ -137,7 +145,9 @@ struct Run {
     drawing: Drawing,
     /// Traces that lanes take next, in order.
     upcoming: std::vec::IntoIter<usize>,
+    bell: Bell,
     live: Live,
+    failed_threshold: Option<FailedThreshold>,
     started: u64,
     ended: Option<Ended>,
 }
@@ -150,6 +160,8 @@ impl Run {
             prompts,
             client,
             clock,
+            bell,
+            failed_threshold,
             ..
         } = job;
         let drawing = Drawing::start(prompts.clone())?;
@@ -174,7 +186,9 @@ impl Run {
             written,
             drawing,
             upcoming,
+            bell,
             live: Live::default(),
+            failed_threshold,
             started: 0,
             ended: None,
         })
@@ -284,6 +298,13 @@ impl Run {
         };
         self.write(Written::Record(Box::new(record))).await;
         self.tell(Event::Returned { request, outcome }).await;
+        if self
+            .failed_threshold
+            .take_if(|threshold| self.live.exceeds(*threshold))
+            .is_some()
+        {
+            self.tell(Event::Abort).await;
+        }
     }
 
     async fn write(&mut self, what: Written) {
@@ -302,7 +323,7 @@ impl Run {
         let cause = match why {
             RunEnd::Complete => CancelCause::Grace,
             RunEnd::Interrupted => CancelCause::Interrupt,
-            RunEnd::PrimerFailed | RunEnd::Aborted => CancelCause::Abort,
+            RunEnd::PrimerFailed | RunEnd::WarmupTimedOut | RunEnd::Aborted => CancelCause::Abort,
         };
         for (_, canceller) in self.cancellers.drain() {
             canceller.cancel(cause);
@@ -313,16 +334,16 @@ impl Run {
         let (at, event) = match mark {
             replay::Mark::PhaseStart { phase: which, at } => {
                 self.live.begin(*which);
+                self.bell.ring();
                 (*at, RunEvent::PhaseStart(phase(*which)))
             }
             replay::Mark::SendingComplete { phase: which, at } => (*at, RunEvent::SendingEnd(phase(*which))),
-            replay::Mark::PhaseComplete { phase: which, at } => (
-                *at,
-                RunEvent::PhaseEnd {
-                    phase: phase(*which),
-                    started: self.live.started_in_phase(self.started),
-                },
-            ),
+            replay::Mark::PhaseComplete { phase: which, at } => {
+                self.bell.ring();
+                let started = self.live.started_in_phase(self.started);
+                let phase = phase(*which);
+                (*at, RunEvent::PhaseEnd { phase, started })
+            }
             replay::Mark::CancelAll { .. } => return,
             replay::Mark::End(why) => {
                 let ended = self.live.explain(*why);

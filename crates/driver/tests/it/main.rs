@@ -10,6 +10,7 @@ mod descriptors;
 mod endpoint;
 mod oracle;
 mod reuse;
+mod scrape;
 mod script;
 mod server;
 mod stamps;

@@ -20,6 +20,10 @@ use crate::RecordError;
 use crate::folder::{Losses, RunReader};
 use crate::header::RunHeader;
 use crate::marks::Stop;
+use crate::request::Phase;
+use crate::server_metrics::statistics::ServerMetrics;
+use crate::server_metrics::window::Window;
+use crate::stated::Stated;
 use crate::stats::gaps::PooledGaps;
 use crate::stats::sample::Distribution;
 use crate::stats::window::Throughput;
@@ -44,6 +48,12 @@ pub struct Summary {
     pub profiling: PhaseSummary,
     /// The warm-up, which is in no figure of the measurement; `None` when it sent nothing.
     pub warmup: Option<PhaseSummary>,
+    /// What the server said about the measurement; `None` when its metrics were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_metrics: Option<ServerMetrics>,
+    /// What the scenario states about the server, beside what it turned out to be; `None` when it states nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated: Option<Stated>,
     /// What the files lack.
     pub losses: Losses,
     /// What to think of before quoting a figure.
@@ -103,6 +113,9 @@ pub struct PhaseSummary {
     pub cache: CacheHits,
     /// Answers shorter than asked.
     pub early_finish: EarlyFinish,
+    /// How far into the phase latencies were seen.
+    #[serde(default)]
+    pub seen: LatencySeen,
     /// Requests per second that met every latency target, by class.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub goodput: BTreeMap<String, Goodput>,
@@ -117,6 +130,15 @@ pub struct PhaseSummary {
     /// Text of the first request that failed or overflowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_error: Option<String>,
+}
+
+/// The last moments at which answered requests gave latencies, in seconds after the phase began; `None` when none did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencySeen {
+    /// The last first token.
+    pub ttft_until_s: Option<f64>,
+    /// The last end of an answer with more than one content chunk.
+    pub itl_until_s: Option<f64>,
 }
 
 /// Requests by outcome. started = ok + failed + overflow + cancelled + unrecorded, and nothing is unrecorded in a run that
@@ -255,7 +277,9 @@ impl Summary {
     /// error: it is counted in [`Summary::losses`].
     pub fn of_folder(folder: &Path) -> Result<Self, RecordError> {
         let mut reader = RunReader::open(folder)?;
-        let mut tally = Tally::new(reader.header().cloned(), reader.marks());
+        let window = Window::of(Phase::Profiling, reader.marks());
+        let metrics = ServerMetrics::of_folder(folder, window)?;
+        let mut tally = Tally::new(reader.header().cloned(), reader.marks()).beside(metrics);
         for entry in reader.by_ref() {
             match entry {
                 Ok(entry) => tally.push(&entry),

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use super::errors::ErrorTally;
 use super::{
-    CacheHits, ClientCost, Counts, EarlyFinish, Goodput, Interactivity, PhaseSummary, PhaseThroughput, Tokens,
+    CacheHits, ClientCost, Counts, EarlyFinish, Goodput, Interactivity, LatencySeen, PhaseSummary,
+    PhaseThroughput, Tokens,
 };
 use crate::folder::Entry;
 use crate::header::Slo;
@@ -61,6 +62,8 @@ pub struct PhaseTally {
     chunks: u64,
     cache: CacheHits,
     early: EarlyFinish,
+    last_first_token_ns: Option<u64>,
+    last_spaced_end_ns: Option<u64>,
     slo_met: BTreeMap<String, (Slo, u64)>,
     lateness: Sample,
     late: u64,
@@ -110,6 +113,7 @@ impl PhaseTally {
         if record.outcome == Outcome::Ok {
             self.push_window(record);
             self.push_intervals(&intervals);
+            self.push_seen(record);
             self.push_gaps(entry);
             self.push_tokens(record);
             self.push_slo(record, &intervals);
@@ -173,6 +177,15 @@ impl PhaseTally {
         self.e2e.push(ns(intervals.e2e_ns));
         self.tpot.push(intervals.tpot_ns);
         self.full_response_itl.push(intervals.full_response_itl_ns);
+    }
+
+    fn push_seen(&mut self, record: &RequestRecord) {
+        let stamps = &record.stamps;
+        self.last_first_token_ns = self.last_first_token_ns.max(stamps.first_content_ns);
+        // The stamps tell whether there was a gap even where the chunks' own are lost.
+        if stamps.last_content_ns > stamps.first_content_ns {
+            self.last_spaced_end_ns = self.last_spaced_end_ns.max(stamps.stream_end_ns);
+        }
     }
 
     fn push_gaps(&mut self, entry: &Entry) {
@@ -243,6 +256,12 @@ impl PhaseTally {
             share: share(slo_met, answered),
             goodput_rps: seconds.map(|seconds| slo_met as f64 / seconds),
         };
+        let phase_start_ns = self.marks.start_ns.or(self.first_start_ns);
+        let until_s = |at_ns: Option<u64>| Some(at_ns?.saturating_sub(phase_start_ns?) as f64 / 1e9);
+        let seen = LatencySeen {
+            ttft_until_s: until_s(self.last_first_token_ns),
+            itl_until_s: until_s(self.last_spaced_end_ns),
+        };
         let late_share = share(self.late, recorded);
         let tpot_ms = self.tpot.distribution(MS);
         let mut itl_ms = self.gaps.pooled();
@@ -277,6 +296,7 @@ impl PhaseTally {
                 share: share(self.early.requests, self.early.known),
                 ..self.early
             },
+            seen,
             goodput: self
                 .slo_met
                 .into_iter()

@@ -6,6 +6,8 @@ use crate::folder::{Entry, Losses};
 use crate::header::RunHeader;
 use crate::marks::{Mark, RunEvent, Stop};
 use crate::request::Phase;
+use crate::server_metrics::statistics::ServerMetrics;
+use crate::stated::Stated;
 use crate::stats::doubt;
 use crate::validity;
 use crate::words::Worded;
@@ -14,6 +16,7 @@ use crate::words::Worded;
 #[derive(Clone, Debug)]
 pub struct Tally {
     header: Option<RunHeader>,
+    server_metrics: Option<ServerMetrics>,
     stop: Option<(Stop, String, u64)>,
     last_mark_ns: u64,
     warmup: PhaseTally,
@@ -33,11 +36,19 @@ impl Tally {
         });
         Self {
             header,
+            server_metrics: None,
             stop,
             last_mark_ns: marks.iter().map(|mark| mark.at_ns).max().unwrap_or(0),
             warmup: PhaseTally::new(phase_marks(marks, Phase::Warmup), &slo),
             profiling: PhaseTally::new(phase_marks(marks, Phase::Profiling), &slo),
         }
+    }
+
+    /// The same with what the server said meanwhile.
+    #[must_use]
+    pub fn beside(mut self, metrics: Option<ServerMetrics>) -> Self {
+        self.server_metrics = metrics;
+        self
     }
 
     /// Takes a request.
@@ -74,6 +85,11 @@ impl Tally {
             validity: self.header.as_ref().and_then(|header| {
                 validity::judge(&header.validity, &profiling, end.stop.map(|stop| stop.0))
             }),
+            stated: self
+                .header
+                .as_ref()
+                .and_then(|run| Stated::of(run, self.server_metrics.as_ref())),
+            server_metrics: self.server_metrics,
             run: self.header,
             end,
             profiling,

@@ -6,6 +6,8 @@ use record::header::{Digests, RunHeader, Selection, Slo};
 use record::marks::MarkLine;
 use record::request::{CancelCause, FailureKind, Phase};
 use record::schema::{self, Row};
+use record::server_metrics::statistics::{ScrapedPage, ServerMetrics};
+use record::server_metrics::{Kind, Why};
 use record::summary::Tally;
 use record::words::Word;
 use serde_json::Value;
@@ -69,7 +71,15 @@ fn the_document_names_every_key_and_word() {
         slo: [(CLASS.to_owned(), Slo::default())].into(),
         ..header()
     };
-    let mut tally = Tally::new(Some(run), &[]);
+    let run = RunHeader {
+        scenario: serde_json::json!({"engine_version": "0.32.0"}),
+        ..run
+    };
+    let metrics = ServerMetrics {
+        endpoints: vec![ScrapedPage::default()],
+        ..ServerMetrics::default()
+    };
+    let mut tally = Tally::new(Some(run), &[]).beside(Some(metrics));
     for record in records() {
         tally.push(&record::folder::Entry {
             record,
@@ -89,6 +99,8 @@ fn the_document_names_every_key_and_word() {
         );
     }
     words::<Phase>(&mut keys);
+    words::<Kind>(&mut keys);
+    words::<Why>(&mut keys);
     words::<record::request::Outcome>(&mut keys);
     words::<FailureKind>(&mut keys);
     words::<CancelCause>(&mut keys);

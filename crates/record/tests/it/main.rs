@@ -8,6 +8,7 @@ mod damage;
 mod documented;
 mod round_trip;
 mod samples;
+mod server_metrics;
 mod statistics;
 mod summary;
 mod timelines;

@@ -113,6 +113,7 @@ pub(crate) fn header() -> RunHeader {
             override_locks: vec![],
             corpus_pinned: true,
             output_length_locked: true,
+            latency_window_s: None,
         },
         slo: BTreeMap::new(),
         limits: BTreeMap::from([("request_timeout_s".to_owned(), 21600.into())]),

@@ -217,6 +217,30 @@ fn reasons_against_submission_stand_beside_their_limits() {
         &[],
     );
 
+    // The fork: latencies must have been seen up to 95 % of the window. These end after 20 s.
+    let window = |seconds| {
+        let mut header = header();
+        header.validity.latency_window_s = Some(seconds);
+        header
+    };
+    check(window(21.0), done, many(|_, _| ()), &[]);
+    check(window(21.1), done, many(|_, _| ()), &["latency_coverage_too_low"]);
+    let first_token_only = many(|index, record| {
+        if index > 100 {
+            record.stamps.last_content_ns = record.stamps.first_content_ns;
+        }
+    });
+    let validity = check(
+        window(20.0),
+        done,
+        first_token_only,
+        &["latency_coverage_too_low"],
+    );
+    assert!(
+        validity.reasons[0].detail.contains("the last ITL 50."),
+        "{validity:?}"
+    );
+
     let unnamed = inputs(|inputs| inputs.scenario = None);
     assert_eq!(summarise(unnamed, None, vec![]).validity, None);
 }

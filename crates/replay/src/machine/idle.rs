@@ -43,7 +43,7 @@ impl Replay {
         };
         self.idle.since = Some(since);
         // A lane about to take its next tree counts as work; the check comes again when it has.
-        if !self.recycling.is_empty() {
+        if self.deferred.recycles() {
             return;
         }
         let budget = (self.settings.system_idle_gap_cap_s - (self.now - since).max(0.0)).max(0.0);

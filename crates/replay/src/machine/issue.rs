@@ -1,11 +1,13 @@
 //! From a turn that is due to a request on the wire: barrier, stop checks, numbering.
 
+use super::phases::Stage;
 use super::{Action, Phase, Replay, Send};
 use crate::live::{Order, TreeId, Via};
 use tree::TurnRef;
 
 impl Replay {
-    /// Sends the turn, or holds it until its recorded predecessors have ended.
+    /// Sends the turn, or holds it until its recorded predecessors have ended. Once cache pressure is over it holds
+    /// everything: what becomes due then is handed over.
     pub(super) fn submit(&mut self, order: Order) {
         let Some(trace) = self.trace_of(order.tree) else {
             return;
@@ -13,19 +15,23 @@ impl Replay {
         let Some(tree) = self.trees.get_mut(&order.tree) else {
             return;
         };
-        if self.phase.phase == Phase::Profiling && !tree.barrier.is_open(&trace, order.turn) {
+        let replaying = self.phase.stage != Stage::Priming;
+        if replaying && (self.phase.holds_all || !tree.barrier.is_open(&trace, order.turn)) {
             tree.barrier.hold(&trace, order.turn, order);
+            self.rearm_expired_watchdog(order.tree);
             return;
         }
         self.issue(order);
     }
 
-    /// Sends the turn unless the phase sends nothing more.
+    /// Sends the turn unless the phase sends nothing more, or its lane has had its share.
     pub(super) fn issue(&mut self, order: Order) {
-        if self.may_send() {
+        if !self.may_send() {
+            self.refuse(order);
+        } else if self.has_lane_share(&order) {
             self.send(order);
         } else {
-            self.refuse(order);
+            self.hand_over.defer(order);
         }
     }
 
@@ -36,7 +42,12 @@ impl Replay {
             return;
         };
         let is_child = trace.conversations[order.turn.conversation].depth > 0;
-        if is_child && matches!(order.via, Via::Next | Via::Spawn) {
+        let settles = match order.via {
+            Via::Next | Via::Spawn => true,
+            Via::Start => self.rules().window_end_settles_children,
+            Via::Primer | Via::Join | Via::JoinDelay => false,
+        };
+        if is_child && settles {
             self.end_child(order.tree, order.turn.conversation);
         }
     }
@@ -44,7 +55,7 @@ impl Replay {
     /// Whether the phase may send anything at this moment (`aiperf-replay` §5.3).
     pub(super) fn may_send(&self) -> bool {
         let phase = &self.phase;
-        let capped = phase.phase == Phase::Profiling
+        let capped = phase.stage == Stage::Window
             && self
                 .settings
                 .request_cap
@@ -64,7 +75,7 @@ impl Replay {
             .and_then(stream);
         let sent = Send {
             request: self.requests,
-            phase: self.phase.phase,
+            phase: self.phase.name(),
             sequence: self.phase.sent,
             lane: tree.lane,
             tree_pass: tree.pass,
@@ -73,28 +84,28 @@ impl Replay {
             turn: order.turn,
             stream: id,
             parent,
-            max_tokens_override: (order.via == Via::Primer).then_some(1),
+            max_tokens_override: (self.phase.name() == Phase::Warmup).then_some(1),
             due: order.due,
             at: self.now,
         };
         self.requests += 1;
         self.phase.sent += 1;
         self.in_flight.insert(sent.request, (order.tree, order.turn));
+        self.watch_sent(order.tree);
         self.actions.push(Action::Send(Box::new(sent)));
         self.spawn_overlapping(order.tree, order.turn);
     }
 
-    /// The conversation's next turn, after its recorded delay.
+    /// The conversation's next turn, after its recorded delay; cache pressure knows no delays.
     pub(super) fn follow(&mut self, tree: TreeId, turn: TurnRef) {
         let Some(trace) = self.trace_of(tree) else { return };
         let next = TurnRef {
             turn: turn.turn + 1,
             ..turn
         };
-        let delay_s = trace.conversations[next.conversation].turns[next.turn]
-            .delay_ms
-            .unwrap_or(0.0)
-            / 1000.0;
+        let recorded_ms = trace.conversations[next.conversation].turns[next.turn].delay_ms;
+        let knows_delays = self.phase.stage == Stage::Window;
+        let delay_s = recorded_ms.filter(|_| knows_delays).unwrap_or(0.0) / 1000.0;
         let due = self.now + delay_s;
         let order = Order {
             tree,

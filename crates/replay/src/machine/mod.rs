@@ -1,21 +1,29 @@
 //! The state machine: what it is fed with, what it answers, and the order in which it works.
 //!
-//! An event is worked through at once and completely: the return's own consequences first, then turns that the barrier let
-//! go, then lanes that take their next tree. That order is aiperf's and decides which requests see an idle system
-//! (`aiperf-replay` §3.1, §5.4).
+//! A return's own consequences follow at once. What it starts besides comes with the next [`Event::Wake`], which is then due
+//! immediately: after all returns of the same instant.
 
+mod deferred;
+mod handover;
 mod idle;
 mod issue;
+mod lanes;
 mod phases;
+mod pressure;
 mod returns;
 mod spawn;
+mod watchdog;
 
+use crate::dialect::CLOCK_RESOLUTION_S;
 use crate::live::{Order, Tree, TreeId};
 use crate::timers::Timers;
-use crate::{LaneStart, Plan, Seconds, Settings};
+use crate::{Plan, Rules, Seconds, Settings};
+use deferred::DeferredQueue;
+use handover::HandOver;
 use idle::IdleCheck;
-use phases::PhaseState;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use lanes::Resume;
+use phases::{PhaseState, Stage};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tree::{Trace, TurnRef};
 
@@ -152,8 +160,10 @@ pub enum RunEnd {
     Complete,
     /// The user stopped it.
     Interrupted,
-    /// A root's primer failed.
+    /// A request of a root failed in the warm-up.
     PrimerFailed,
+    /// Requests in flight at the end of cache pressure did not return within the warm-up's grace period.
+    WarmupTimedOut,
     /// It could not go on.
     Aborted,
 }
@@ -189,8 +199,12 @@ pub struct Replay {
     now: Seconds,
     phase: PhaseState,
     trees: BTreeMap<TreeId, Tree>,
-    /// The tree that each lane's snapshot became.
-    lane_trees: Vec<TreeId>,
+    /// From where each lane's tree goes on when the next stage begins.
+    resumes: Vec<Resume>,
+    /// What cache pressure will hand over.
+    hand_over: HandOver,
+    /// Requests of cache pressure, for each lane.
+    lane_requests: Vec<u64>,
     /// Trees started so far, for each trace.
     passes: HashMap<usize, u64>,
     in_flight: HashMap<RequestKey, (TreeId, TurnRef)>,
@@ -198,10 +212,8 @@ pub struct Replay {
     timers: Timers<Order>,
     /// First requests of spawned children, which it does not move.
     sleeps: Timers<Order>,
-    /// Turns that the barrier let go, to be sent after the event at hand.
-    released: VecDeque<Order>,
-    /// Lanes that take their next tree after the event at hand.
-    recycling: VecDeque<u32>,
+    /// What comes with the next wake, which is then due at once.
+    deferred: DeferredQueue,
     idle: IdleCheck,
     /// Joins that a drained tree left closed: the phase still waits for them.
     abandoned_joins: usize,
@@ -219,15 +231,16 @@ impl Replay {
             traces,
             plan,
             now: 0.0,
-            phase: PhaseState::new(Phase::Warmup, 0.0),
+            phase: PhaseState::new(Stage::Priming, 0.0),
             trees: BTreeMap::new(),
-            lane_trees: Vec::new(),
+            resumes: Vec::new(),
+            hand_over: HandOver::default(),
+            lane_requests: Vec::new(),
             passes: HashMap::new(),
             in_flight: HashMap::new(),
             timers: Timers::default(),
             sleeps: Timers::default(),
-            released: VecDeque::new(),
-            recycling: VecDeque::new(),
+            deferred: DeferredQueue::default(),
             idle: IdleCheck::default(),
             abandoned_joins: 0,
             requests: 0,
@@ -260,9 +273,11 @@ impl Replay {
             return None;
         }
         let deadlines = [
+            (!self.deferred.is_empty()).then_some(self.now),
             self.timers.earliest(),
             self.sleeps.earliest(),
             self.phase.next_deadline(),
+            self.next_watchdog(),
         ];
         deadlines
             .into_iter()
@@ -271,10 +286,12 @@ impl Replay {
             .reduce(f64::min)
     }
 
-    /// Nothing is in flight and nothing can be sent any more: what is left is to pass the remaining deadlines, which needs
+    /// The measurement has nothing in flight and can send nothing any more: what is left is to pass the remaining deadlines, which needs
     /// no waiting.
     pub fn is_spent(&self) -> bool {
-        self.in_flight.is_empty()
+        self.phase.stage == Stage::Window
+            && self.in_flight.is_empty()
+            && self.deferred.is_empty()
             && (self.phase.sending_complete || (self.timers.is_empty() && self.sleeps.is_empty()))
     }
 
@@ -286,10 +303,10 @@ impl Replay {
     /// The run at this moment.
     pub fn standing(&self) -> Standing {
         Standing {
-            phase: self.phase.phase,
+            phase: self.phase.name(),
             phase_start: self.phase.start,
-            sending_until: match self.phase.phase {
-                Phase::Warmup => self.timers.latest(),
+            sending_until: match self.phase.name() {
+                Phase::Warmup => self.phase.window_end.or(self.timers.latest()),
                 Phase::Profiling => self.phase.window_end,
             },
             sending_complete: self.phase.sending_complete,
@@ -306,11 +323,20 @@ impl Replay {
         &self.plan
     }
 
+    /// The instant has come, by the clock's resolution.
+    fn is_due(&self, at: Seconds) -> bool {
+        at <= self.now + CLOCK_RESOLUTION_S
+    }
+
+    fn rules(&self) -> Rules {
+        self.settings.dialect.rules()
+    }
+
     fn trace_of(&self, tree: TreeId) -> Option<Arc<Trace>> {
         self.trees.get(&tree).map(|tree| self.traces[tree.trace].clone())
     }
 
-    fn lane_start(&self, lane: usize) -> LaneStart {
-        self.plan.lanes[lane].clone()
+    fn mark(&mut self, mark: Mark) {
+        self.actions.push(Action::Mark(mark));
     }
 }

@@ -1,67 +1,83 @@
 //! What follows from the end of a request, in aiperf's order (`aiperf-replay` §3.1).
 
+use super::deferred::Deferred;
 use super::idle::Occasion;
+use super::phases::Stage;
 use super::{Outcome, Phase, Replay, RequestKey, RunEnd};
 use crate::OnPrimerFailure;
-use crate::live::TreeId;
-use tree::TurnRef;
+use crate::live::{Order, TreeId, Via};
+use tree::{Trace, TurnRef};
 
 impl Replay {
     pub(super) fn settle(&mut self, request: RequestKey, outcome: Outcome) {
         let Some((tree, turn)) = self.in_flight.remove(&request) else {
             return;
         };
-        match self.phase.phase {
-            Phase::Warmup => self.settle_primer(turn, outcome),
-            Phase::Profiling => self.settle_turn(tree, turn, outcome),
+        let waits = match self.phase.stage {
+            Stage::Priming => {
+                self.hand_over.primer_returned(tree, turn);
+                false
+            }
+            Stage::Pressure | Stage::Window => self.settle_turn(tree, turn, outcome),
+        };
+        if self.phase.name() == Phase::Warmup && turn.conversation == 0 && outcome == Outcome::Failed {
+            self.root_failed_in_warmup();
         }
-        self.check_idle(Occasion::Return);
-        self.run_deferred();
+        if !waits {
+            self.check_idle(Occasion::Return);
+        }
     }
 
-    fn settle_primer(&mut self, turn: TurnRef, outcome: Outcome) {
-        let of_root = turn.conversation == 0;
-        if of_root && outcome == Outcome::Failed && self.settings.on_primer_failure == OnPrimerFailure::Abort
-        {
+    /// Stock behaviour: the run ends at the first; a context overflow is counted and no more.
+    fn root_failed_in_warmup(&mut self) {
+        if self.settings.on_primer_failure == OnPrimerFailure::Abort {
             self.give_up(RunEnd::PrimerFailed);
         }
     }
 
-    fn settle_turn(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) {
+    /// What follows from the end of a turn. True when the rest of it waits until children that start at once have been sent.
+    fn settle_turn(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) -> bool {
+        let Some(trace) = self.trace_of(tree) else {
+            return false;
+        };
+        let conversation = &trace.conversations[turn.conversation];
+        let is_final = turn.turn + 1 == conversation.turns.len();
+        if conversation.depth > 0 && is_final {
+            self.end_child(tree, turn.conversation);
+        }
+        self.end_in_barrier(tree, &trace, turn);
+        self.watch_returned(tree);
+        if self.phase.stage == Stage::Pressure {
+            self.hand_over.returned(tree, turn, is_final, self.now);
+        }
+        if !is_cut_short(outcome, is_final) {
+            let at_once = self.spawn_remaining(tree, turn);
+            if !at_once.is_empty() {
+                self.deferred
+                    .push(Deferred::Children(at_once, Some((tree, turn, outcome))));
+                return true;
+            }
+        }
+        self.go_on(tree, turn, outcome);
+        false
+    }
+
+    /// The conversation's next turn, or its end.
+    pub(super) fn go_on(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) {
         let Some(trace) = self.trace_of(tree) else { return };
         let conversation = &trace.conversations[turn.conversation];
         let is_child = conversation.depth > 0;
         let is_final = turn.turn + 1 == conversation.turns.len();
-        // A prompt only grows: once it does not fit, no later turn of the conversation will.
-        let is_cut_short = outcome == Outcome::Overflow && !is_final;
-
-        if is_child && is_final {
-            self.end_child(tree, turn.conversation);
+        let ends = is_final || is_cut_short(outcome, is_final);
+        if !is_cut_short(outcome, is_final) && self.stands_at_join(tree, turn) {
+            return;
         }
-        if let Some(live) = self.trees.get_mut(&tree) {
-            self.released
-                .extend(live.barrier.end(&trace, turn).into_iter().map(|(_, order)| order));
-        }
-        if !is_cut_short {
-            self.spawn_remaining(tree, turn);
-            let next = TurnRef {
-                turn: turn.turn + 1,
-                ..turn
-            };
-            let stands = self
-                .trees
-                .get_mut(&tree)
-                .is_some_and(|live| live.joins.reach(next));
-            if stands {
-                return;
-            }
-        }
-        let goes_on = !is_final && !is_cut_short;
-        if goes_on && self.may_send() {
+        // After cache pressure a turn that is due is handed over, not refused.
+        if !ends && (self.may_send() || self.phase.stage == Stage::Pressure) {
             self.follow(tree, turn);
         } else if is_child && !is_final {
             self.end_child(tree, turn.conversation);
-        } else if !is_child && !goes_on {
+        } else if !is_child && ends {
             if let Some(live) = self.trees.get_mut(&tree) {
                 live.root_pending = false;
             }
@@ -69,19 +85,83 @@ impl Replay {
         }
     }
 
-    /// What the event at hand put off: turns that the barrier let go, then lanes that take their next tree.
-    pub(super) fn run_deferred(&mut self) {
-        loop {
-            if let Some(order) = self.released.pop_front() {
-                self.issue(order);
-            } else if let Some(lane) = self.recycling.pop_front() {
-                self.recycle(lane);
-                if self.recycling.is_empty() {
-                    self.check_idle(Occasion::Other);
-                }
+    /// Whether the conversation's next turn waits for children; its recorded delay runs from now where it counts.
+    fn stands_at_join(&mut self, tree: TreeId, turn: TurnRef) -> bool {
+        let next = TurnRef {
+            turn: turn.turn + 1,
+            ..turn
+        };
+        let stands = self
+            .trees
+            .get_mut(&tree)
+            .is_some_and(|live| live.joins.reach(next));
+        if stands {
+            self.delay_join(tree, next);
+        }
+        stands
+    }
+
+    /// Lets go what waited for the turn, after the event at hand; nothing once everything is held.
+    fn end_in_barrier(&mut self, tree: TreeId, trace: &Trace, turn: TurnRef) {
+        let Some(live) = self.trees.get_mut(&tree) else {
+            return;
+        };
+        for (turn, order) in live.barrier.end(trace, turn) {
+            if self.phase.holds_all {
+                live.barrier.hold(trace, turn, order);
             } else {
-                return;
+                self.deferred.push(Deferred::Released(order));
             }
         }
     }
+
+    /// Lets the recorded delay of a turn at which its parent stands run beside its children, in a dialect that keeps it.
+    fn delay_join(&mut self, tree: TreeId, turn: TurnRef) {
+        let Some(trace) = self.trace_of(tree) else { return };
+        let recorded_ms = trace.conversations[turn.conversation].turns[turn.turn]
+            .delay_ms
+            .unwrap_or(0.0);
+        if self.phase.stage == Stage::Window {
+            self.arm_join_delay(tree, turn, recorded_ms / 1000.0);
+        }
+    }
+
+    /// As above, for a delay that is known.
+    pub(super) fn arm_join_delay(&mut self, tree: TreeId, turn: TurnRef, delay_s: f64) {
+        if !self.rules().join_keeps_delay || delay_s <= 0.0 {
+            return;
+        }
+        if let Some(live) = self.trees.get_mut(&tree) {
+            live.joins.delay(turn);
+            let due = self.now + delay_s;
+            self.timers.arm(
+                due,
+                Order {
+                    tree,
+                    turn,
+                    via: Via::JoinDelay,
+                    due,
+                },
+            );
+        }
+    }
+
+    /// The recorded delay of a turn at which its parent stands is over.
+    pub(super) fn end_join_delay(&mut self, order: Order) {
+        let goes_on = self
+            .trees
+            .get_mut(&order.tree)
+            .is_some_and(|live| live.joins.end_delay(order.turn));
+        if goes_on {
+            self.submit(Order {
+                via: Via::Join,
+                ..order
+            });
+        }
+    }
+}
+
+/// A prompt only grows: once it does not fit, no later turn of the conversation will.
+fn is_cut_short(outcome: Outcome, is_final: bool) -> bool {
+    outcome == Outcome::Overflow && !is_final
 }

@@ -1,6 +1,8 @@
 //! Children: when a turn starts them, and what their end opens (`aiperf-replay` §3.2, §3.3).
 
-use super::{Phase, Replay, StreamId};
+use super::deferred::Deferred;
+use super::phases::Stage;
+use super::{Replay, StreamId};
 use crate::joins::{self, Seed};
 use crate::live::{Order, Stream, TreeId, Via};
 use crate::snapshot::branch_start_ms;
@@ -9,7 +11,7 @@ use tree::{BranchIndex, ConversationIndex, Trace, TurnRef};
 impl Replay {
     /// Starts, as a root's turn is sent, the branches that had begun before the turn's recorded end.
     pub(super) fn spawn_overlapping(&mut self, tree: TreeId, turn: TurnRef) {
-        if self.phase.phase == Phase::Warmup {
+        if self.phase.stage == Stage::Priming {
             return;
         }
         let Some(trace) = self.trace_of(tree) else { return };
@@ -28,27 +30,33 @@ impl Replay {
         if branches.is_empty() {
             return;
         }
-        self.spawn(tree, &trace, turn.conversation, &branches, Some(start));
+        let at_once = self.spawn(tree, &trace, turn.conversation, &branches, Some(start));
+        if !at_once.is_empty() {
+            self.deferred.push(Deferred::Children(at_once, None));
+        }
         if let Some(tree) = self.trees.get_mut(&tree) {
             tree.spawned_early
                 .extend(branches.iter().map(|branch| (turn.conversation, *branch)));
         }
     }
 
-    /// Starts, as a turn returns, the branches that were not started as it was sent.
-    pub(super) fn spawn_remaining(&mut self, tree: TreeId, turn: TurnRef) {
-        let Some(trace) = self.trace_of(tree) else { return };
-        let Some(live) = self.trees.get(&tree) else { return };
+    /// Starts, as a turn returns, the branches that were not started as it was sent. Gives the first requests of those that
+    /// start at once.
+    pub(super) fn spawn_remaining(&mut self, tree: TreeId, turn: TurnRef) -> Vec<Order> {
+        let Some((trace, live)) = self.trace_of(tree).zip(self.trees.get(&tree)) else {
+            return Vec::new();
+        };
         let spawns = &trace.conversations[turn.conversation].turns[turn.turn].spawns;
         let early = |branch: &BranchIndex| live.spawned_early.contains(&(turn.conversation, *branch));
         let branches: Vec<_> = spawns.iter().copied().filter(|branch| !early(branch)).collect();
-        if !branches.is_empty() {
-            self.spawn(tree, &trace, turn.conversation, &branches, None);
+        if branches.is_empty() {
+            return Vec::new();
         }
+        self.spawn(tree, &trace, turn.conversation, &branches, None)
     }
 
     /// Registers all children first, so that no join opens and no tree drains between two of them; then starts each at its
-    /// recorded distance from `origin_ms`, or else from its branch's start.
+    /// recorded distance from `origin_ms`, or else from its branch's start. Gives the first requests of those that start at once.
     fn spawn(
         &mut self,
         tree_id: TreeId,
@@ -56,7 +64,7 @@ impl Replay {
         parent: ConversationIndex,
         branches: &[BranchIndex],
         origin_ms: Option<f64>,
-    ) {
+    ) -> Vec<Order> {
         let mut due = Vec::new();
         for &branch in branches {
             let recorded = &trace.conversations[parent].branches[branch];
@@ -67,7 +75,9 @@ impl Replay {
                 let offset_ms = first
                     .zip(origin)
                     .map_or(0.0, |(first, origin)| (first - origin).max(0.0));
-                due.push((child, offset_ms / 1000.0));
+                // Cache pressure knows no delays.
+                let at_once = self.phase.stage == Stage::Pressure;
+                due.push((child, if at_once { 0.0 } else { offset_ms / 1000.0 }));
             }
         }
         if let Some(tree) = self.trees.get_mut(&tree_id) {
@@ -87,11 +97,17 @@ impl Replay {
         };
         for &(child, offset_s) in due.iter().filter(|(_, offset_s)| *offset_s > 0.0) {
             let at = self.now + offset_s;
-            self.sleeps.arm(at, order(child, at));
+            let timers = if self.rules().child_timers_move {
+                &mut self.timers
+            } else {
+                &mut self.sleeps
+            };
+            timers.arm(at, order(child, at));
         }
-        for &(child, _) in due.iter().filter(|(_, offset_s)| *offset_s <= 0.0) {
-            self.submit(order(child, self.now));
-        }
+        due.iter()
+            .filter(|(_, offset_s)| *offset_s <= 0.0)
+            .map(|&(child, _)| order(child, self.now))
+            .collect()
     }
 
     /// Makes streams of a branch's children and counts them where they are waited for. Gives those that are new and have
@@ -211,7 +227,7 @@ impl Replay {
         }
         if let Some(tree) = self.trees.remove(&tree_id) {
             self.abandoned_joins += usize::from(tree.joins.any());
-            self.recycling.push_back(tree.lane);
+            self.deferred.push(Deferred::Recycle(tree.lane));
         }
     }
 }

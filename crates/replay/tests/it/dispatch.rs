@@ -58,7 +58,7 @@ fn check(name: &str, model: &ServiceModel) {
 }
 
 /// The events of each instant, sorted, without regard to their order.
-fn by_instant(events: &[Value]) -> BTreeMap<i64, Vec<String>> {
+pub(crate) fn by_instant(events: &[Value]) -> BTreeMap<i64, Vec<String>> {
     let mut instants: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     for event in events {
         let micros = (event["t"].as_f64().unwrap() * 1e6).round() as i64;
@@ -89,7 +89,7 @@ fn request(kind: &str, at: Seconds, sent: &Send, traces: &[std::sync::Arc<Trace>
         "conversation": &*conversation.id, "turn": sent.turn.turn})
 }
 
-fn events(log: &[Logged], traces: &[std::sync::Arc<Trace>]) -> Vec<Value> {
+pub(crate) fn events(log: &[Logged], traces: &[std::sync::Arc<Trace>]) -> Vec<Value> {
     let mut events = Vec::new();
     for logged in log {
         let event = match logged {
@@ -199,6 +199,11 @@ fn overflow_of_a_root_ends_its_tree() {
         "root_overflow_recycles",
         &failing("trace_c", &[1], "400 prompt is too long", true),
     );
+}
+
+#[test]
+fn cache_pressure() {
+    check("c4_seed42_cachepressure20", &recorded(0.7));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The five hand-written traces as aiperf's loader handed them to its timing, read without our corpus crate.
 
-use replay::{Dialect, OnPrimerFailure, Sampling, Settings};
+use replay::{Dialect, OnPrimerFailure, Sampling, Settings, Warmup};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -137,8 +137,13 @@ pub(crate) fn blank() -> Turn {
 /// The settings that a vector states; `sampling` stands in plans only.
 pub(crate) fn settings(vector: &Value) -> Settings {
     let flags = &vector["extra_flags"];
+    let name = vector["name"].as_str().unwrap_or_default();
     Settings {
-        dialect: Dialect::Aiperf0120,
+        dialect: if name.contains("agentx") {
+            Dialect::Agentx10
+        } else {
+            Dialect::Aiperf0120
+        },
         concurrency: vector["concurrency"].as_u64().unwrap() as u32,
         seed: vector["seed"].as_u64().unwrap(),
         benchmark_id: vector["benchmark_id"].as_str().unwrap_or("bench").to_string(),
@@ -152,6 +157,16 @@ pub(crate) fn settings(vector: &Value) -> Settings {
         duration_s: vector["duration_s"].as_f64().unwrap_or(900.0),
         grace_s: vector["grace_s"].as_f64().unwrap_or(30.0),
         system_idle_gap_cap_s: vector["system_idle_gap_cap_s"].as_f64().unwrap_or(10.0),
+        trace_idle_gap_cap_s: flags["trace_idle_gap_cap_seconds"].as_f64(),
+        warmup: match (
+            flags["agentic_cache_warmup_duration"].as_f64(),
+            flags["warmup_requests_per_lane"].as_u64(),
+        ) {
+            (Some(seconds), _) => Warmup::PressureFor(seconds),
+            (_, Some(requests)) => Warmup::PressureRequests(requests),
+            _ => Warmup::Primers,
+        },
+        warmup_grace_s: flags["warmup_grace_period"].as_f64().unwrap_or(f64::INFINITY),
         burst_phase_starts: flags["burst_phase_starts"].as_bool().unwrap_or(false),
         request_cap: flags["request_count"].as_u64(),
         on_primer_failure: OnPrimerFailure::Abort,

@@ -3,7 +3,7 @@
 use crate::inputs::blank;
 use proptest::prelude::*;
 use replay::simulate::{Failure, Glob, Logged, Service, ServiceModel, simulate};
-use replay::{Dialect, Mark, OnPrimerFailure, Phase, Plan, RunEnd, Sampling, Send, Settings};
+use replay::{Dialect, Mark, OnPrimerFailure, Phase, Plan, RunEnd, Sampling, Send, Settings, Warmup};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tree::{Branch, Conversation, Trace, Turn, TurnRef};
@@ -50,7 +50,7 @@ fn build(id: usize, root: &[(f64, f64)], children: &[Child], edges: u64) -> Trac
     }
 }
 
-fn conversation(
+pub(crate) fn conversation(
     id: &Arc<str>,
     parent: Option<usize>,
     begun: f64,
@@ -119,12 +119,15 @@ fn arbitrary_run() -> impl Strategy<Value = (Vec<Trace>, Settings, ServiceModel)
         0.0..60.0,
         prop::option::of(1_u64..40),
         0_usize..3,
+        any::<bool>(),
+        (0_usize..3, 1_u64..8, prop::option::of(5.0..60.0)),
     );
     let model = (0.01..20.0, prop::option::of((0_usize..4, any::<bool>())));
     (traces, settings, model).prop_map(
-        |((a, b, c), (lanes, seed, burst, grace_s, request_cap, order), (service, fail))| {
+        |((a, b, c), (lanes, seed, burst, grace_s, request_cap, order, fork, warm), (service, fail))| {
+            let (stage, amount, trace_idle_gap_cap_s) = warm;
             let settings = Settings {
-                dialect: Dialect::Aiperf0120,
+                dialect: Dialect::ALL[usize::from(fork)],
                 concurrency: lanes,
                 seed,
                 benchmark_id: "bench".into(),
@@ -134,6 +137,13 @@ fn arbitrary_run() -> impl Strategy<Value = (Vec<Trace>, Settings, ServiceModel)
                 duration_s: 120.0,
                 grace_s: if grace_s > 55.0 { f64::INFINITY } else { grace_s },
                 system_idle_gap_cap_s: 10.0,
+                trace_idle_gap_cap_s: trace_idle_gap_cap_s.filter(|_| fork),
+                warmup: match stage {
+                    1 => Warmup::PressureFor(amount as f64),
+                    2 if fork => Warmup::PressureRequests(amount),
+                    _ => Warmup::Primers,
+                },
+                warmup_grace_s: f64::INFINITY,
                 burst_phase_starts: burst,
                 request_cap,
                 on_primer_failure: OnPrimerFailure::Abort,

@@ -4,7 +4,9 @@
 
 mod captures;
 mod dispatch;
+mod fork;
 mod inputs;
 mod interrupt;
 mod invariants;
 mod plan;
+mod rules;

@@ -3,6 +3,7 @@
 use record::folder::{CHUNKS_FILE, MARKS_FILE, REQUESTS_FILE, RUN_FILE};
 use record::header::ServerFacts;
 use record::marks::Stop;
+use record::server_metrics::SERVER_METRICS_FILE;
 use record::stats::sample::Distribution;
 use record::stats::window::Throughput;
 use record::summary::{Counts, PhaseSummary, RunEnd, Summary};
@@ -110,7 +111,8 @@ fn submission(validity: Option<&Validity>, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn fact(name: &str, text: &str) -> Vec<String> {
+/// A line with a name in its margin.
+pub(super) fn fact(name: &str, text: &str) -> Vec<String> {
     wrapped(&format!("{name:<11} "), text)
 }
 
@@ -265,8 +267,11 @@ pub(super) fn requests(summary: &Summary, paint: Paint) -> Vec<String> {
             &asked
         },
     ));
-    let files =
-        format!("{RUN_FILE}, {REQUESTS_FILE}, {CHUNKS_FILE}, {MARKS_FILE}; every figure is made from these");
+    let mut files = vec![RUN_FILE, REQUESTS_FILE, CHUNKS_FILE, MARKS_FILE];
+    if summary.server_metrics.is_some() {
+        files.push(SERVER_METRICS_FILE);
+    }
+    let files = format!("{}; every figure is made from these", files.join(", "));
     lines.extend(fact("files", &files));
     lines
 }

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod quantity;
+mod server;
 mod table;
 
 use record::summary::Summary;
@@ -49,6 +50,7 @@ pub fn render(summary: &Summary, paint: Paint) -> String {
         blocks::latency(&summary.profiling, paint),
         blocks::throughput(&summary.profiling, paint),
         blocks::requests(summary, paint),
+        server::metrics(summary, paint),
         blocks::warnings(summary, paint),
     ];
     let blocks: Vec<String> = blocks

@@ -48,6 +48,7 @@ pub(crate) fn header() -> RunHeader {
             override_locks: vec!["benchmark_duration_s is 20, the lock asks for at least 900".into()],
             corpus_pinned: true,
             output_length_locked: true,
+            latency_window_s: None,
         },
         slo: BTreeMap::from([(
             "critical".to_owned(),

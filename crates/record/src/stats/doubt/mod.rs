@@ -25,6 +25,10 @@ pub const TOKENS_PER_CHUNK_MAX: f64 = 1.5;
 pub const ISL_DRIFT_MAX: f64 = 0.1;
 /// Share points by which the reported cache hits may pass the theoretical ones.
 pub const WARM_CACHE_MARGIN: f64 = 0.02;
+/// Relative gap of stated and realised acceptance length above which they are not the same (`bindings` §11.4).
+pub const ACCEPTANCE_GAP_MAX: f64 = 0.05;
+/// Share of the measurement that the server's metrics must cover.
+pub const COVERED_SHARE_MIN: f64 = 0.95;
 
 /// A doubt about a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +83,16 @@ pub enum Doubt {
     NoDone(u64),
     /// Events that were not understood.
     Malformed(u64),
+    /// Acceptance length as stated and as realised.
+    Acceptance(f64, f64),
+    /// Engine version as stated and as served.
+    EngineVersion(String, String),
+    /// Pages of metrics that were never there: how many of how many, and what was wrong with the first.
+    NoServerMetrics(u64, u64, String),
+    /// How often the server's counters went backwards.
+    CounterResets(u64),
+    /// Share of the measurement that the server's metrics cover.
+    ScrapedPartly(f64),
 }
 
 /// Everything to doubt about a run, what matters most first.
@@ -86,6 +100,7 @@ pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     let phase = &summary.profiling;
     let mut doubts = about_the_end(summary);
     doubts.extend(about_outcomes(summary));
+    doubts.extend(about_the_server(summary));
     if phase.counts.ok == 0 {
         return doubts;
     }
@@ -146,6 +161,43 @@ fn about_outcomes(summary: &Summary) -> Vec<Doubt> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn about_the_server(summary: &Summary) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    if let Some(stated) = &summary.stated {
+        let lengths = stated.acceptance_length.zip(stated.acceptance_length_realised);
+        doubts.extend(
+            lengths
+                .filter(|(stated, realised)| (realised / stated - 1.0).abs() > ACCEPTANCE_GAP_MAX)
+                .map(|(stated, realised)| Doubt::Acceptance(stated, realised)),
+        );
+        doubts.extend(
+            stated
+                .other_version()
+                .map(|(stated, served)| Doubt::EngineVersion(stated.to_owned(), served.to_owned())),
+        );
+    }
+    if let Some(metrics) = &summary.server_metrics {
+        let absent: Vec<_> = metrics
+            .endpoints
+            .iter()
+            .filter(|page| page.scrapes == 0)
+            .collect();
+        let problem = absent.first().and_then(|page| page.first_problem.clone());
+        let pages = metrics.endpoints.len() as u64;
+        doubts.extend(above_zero(absent.len() as u64, |absent| {
+            Doubt::NoServerMetrics(absent, pages, problem.unwrap_or_default())
+        }));
+        doubts.extend(above_zero(metrics.resets, Doubt::CounterResets));
+        doubts.extend(
+            metrics
+                .covered_share
+                .filter(|share| *share < COVERED_SHARE_MIN)
+                .map(Doubt::ScrapedPartly),
+        );
+    }
+    doubts
 }
 
 fn about_the_client(phase: &PhaseSummary) -> Vec<Doubt> {

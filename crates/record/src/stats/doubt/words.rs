@@ -102,6 +102,42 @@ impl Doubt {
                 ),
                 "nothing is lost; another client may call them cut",
             ),
+            Self::Acceptance(stated, realised) => (
+                "acceptance",
+                format!(
+                    "the scenario states an acceptance length of {stated:.2}, the server realised {realised:.2}"
+                ),
+                "the speculative decoding is not the one that the scenario describes",
+            ),
+            Self::EngineVersion(stated, served) => (
+                "engine_version",
+                format!("the scenario states engine version {stated}, the server says {served}"),
+                "do not file the result under the stated version",
+            ),
+            Self::NoServerMetrics(absent, pages, problem) => (
+                "no_server_metrics",
+                with_reason(
+                    &format!("{absent} of {pages} pages of server metrics were never there"),
+                    problem,
+                ),
+                "name the page with --server-metrics, or leave it out with --no-server-metrics",
+            ),
+            Self::CounterResets(resets) => (
+                "counter_resets",
+                format!(
+                    "the server's counters went backwards {}",
+                    several(*resets, "time")
+                ),
+                "the server was restarted, or one URL leads to several: name each one's page with --server-metrics",
+            ),
+            Self::ScrapedPartly(share) => (
+                "scraped_partly",
+                format!(
+                    "the server's metrics cover {} of the measurement",
+                    percent(*share)
+                ),
+                "its counters miss what came before and after; see from_ns and to_ns",
+            ),
             Self::FewRequests(n, percent, needed) => (
                 "few_requests",
                 format!("{n} answers are too few for p{percent}, which needs {needed}"),

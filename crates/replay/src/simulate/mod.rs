@@ -3,9 +3,12 @@
 //! Answers come exactly when the model says, messages take no time, timers are exact. What is written down is what
 //! aiperf's own event log holds (`aiperf-replay` §12).
 
-use crate::machine::{Action, Event, Mark, Outcome, Phase, Replay, RequestKey, Send};
+mod heap;
+
+use crate::machine::{Action, Event, Mark, Outcome, Phase, Replay, Send};
 use crate::{Plan, Seconds, Settings};
-use std::collections::{BTreeMap, HashSet};
+use heap::Heap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tree::{Trace, Turn};
 
@@ -112,8 +115,8 @@ pub fn simulate(
         replay: Replay::new(traces.clone(), settings, plan),
         traces,
         model,
-        answers: BTreeMap::new(),
-        cancelled: HashSet::new(),
+        answers: Heap::new(),
+        due: VecDeque::new(),
         log: Vec::new(),
     };
     run.step(0.0, Event::Start);
@@ -125,20 +128,20 @@ struct Simulation<'a> {
     replay: Replay,
     traces: Arc<[Arc<Trace>]>,
     model: &'a ServiceModel,
-    /// Requests in flight by the time of their answer; the key's first part orders doubles as numbers.
-    answers: BTreeMap<(u64, RequestKey), Send>,
-    cancelled: HashSet<RequestKey>,
+    /// Requests in flight by the time of their answer.
+    answers: Heap<Send>,
+    /// Answers of the instant at hand that are still to be told.
+    due: VecDeque<Send>,
     log: Vec<Logged>,
 }
 
 impl Simulation<'_> {
-    /// Passes to the next thing that happens; false when nothing will.
+    /// Passes to the next instant at which something happens; false when nothing will. Answers come before timers.
     fn advance(&mut self) -> bool {
-        let answer = self.answers.keys().next().copied();
-        let answered = answer.map(|(bits, _)| f64::from_bits(bits));
-        match (answered, self.replay.next_deadline()) {
+        match (self.answers.earliest(), self.replay.next_deadline()) {
             (Some(at), deadline) if deadline.is_none_or(|deadline| at <= deadline) => {
-                if let Some(sent) = answer.and_then(|key| self.answers.remove(&key)) {
+                self.due = self.answers.take_due(at).into();
+                while let Some(sent) = self.due.pop_front() {
                     self.answer(at, sent);
                 }
                 true
@@ -170,7 +173,7 @@ impl Simulation<'_> {
                 Action::Send(sent) => {
                     let at = now + self.duration(&sent);
                     self.log.push(Logged::Sent((*sent).clone()));
-                    self.answers.insert((at.to_bits(), sent.request), *sent);
+                    self.answers.push(at, *sent);
                 }
                 Action::Mark(mark) => self.log.push(Logged::Mark(mark)),
                 Action::CancelAll(_) => self.cancel(now),
@@ -179,20 +182,19 @@ impl Simulation<'_> {
     }
 
     fn cancel(&mut self, now: Seconds) {
-        let mut in_flight: Vec<_> = std::mem::take(&mut self.answers).into_values().collect();
+        let mut in_flight: Vec<_> = self.answers.take_all();
+        in_flight.extend(self.due.drain(..));
         in_flight.sort_by_key(|sent| sent.request);
         for sent in in_flight {
             let request = sent.request;
-            if self.cancelled.insert(request) {
-                self.log.push(Logged::Cancelled { at: now, sent });
-                self.step(
-                    now,
-                    Event::Returned {
-                        request,
-                        outcome: Outcome::Cancelled,
-                    },
-                );
-            }
+            self.log.push(Logged::Cancelled { at: now, sent });
+            self.step(
+                now,
+                Event::Returned {
+                    request,
+                    outcome: Outcome::Cancelled,
+                },
+            );
         }
     }
 

@@ -1,0 +1,14 @@
+//! Options that write a run's records in the formats of other tools.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Write aiperf 0.12.0's artifact files too, into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) aiperf_artifacts: Option<PathBuf>,
+    /// Write the result file of `vllm bench serve` too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vllm_result: Option<PathBuf>,
+}
