@@ -249,7 +249,7 @@ impl Reading {
                 false
             }
             // Reasoning, refusals, and what other tools stream.
-            kind => kind.ends_with(".delta") && !delta.is_empty(),
+            kind => kind.rsplit('.').next() == Some("delta") && !delta.is_empty(),
         }
     }
 

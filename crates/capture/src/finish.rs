@@ -177,7 +177,8 @@ fn token_blocks(lines: &[JournalLine], data_sha256: &str) -> String {
         if let Some(why) = &line.left_out {
             row["left_out"] = json!(why);
         }
-        out += &format!("{row}\n");
+        out.push_str(&row.to_string());
+        out.push('\n');
     }
     out
 }

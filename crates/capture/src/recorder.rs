@@ -73,16 +73,21 @@ impl Recorder {
         // Of this thread alone, on Linux: where cores are short, forwarding goes first. A refusal changes nothing else.
         let _ = rustix::process::nice(NICENESS);
         loop {
-            let result = match notes.recv_timeout(IDLE_LOOK) {
-                Ok(_) if self.failed.is_some() => Ok(()),
-                Ok(Note::Begun(begun)) => {
+            let note = match notes.recv_timeout(IDLE_LOOK) {
+                Ok(note) => Some(note),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if self.failed.is_some() {
+                continue;
+            }
+            let result = match note {
+                Some(Note::Begun(begun)) => {
                     self.begin(begun);
                     Ok(())
                 }
-                Ok(Note::Ended(ended)) => self.end(&ended),
-                Err(RecvTimeoutError::Timeout) if self.failed.is_some() => Ok(()),
-                Err(RecvTimeoutError::Timeout) => self.rotate_when_full(),
-                Err(RecvTimeoutError::Disconnected) => break,
+                Some(Note::Ended(ended)) => self.end(&ended),
+                None => self.rotate_when_full(),
             };
             if let Err(error) = result {
                 tracing::error!(%error, "recording has ended; requests are still forwarded");
@@ -140,7 +145,7 @@ impl Recorder {
         );
         let failure = failure(ended, &answer, self.keeps_text);
         let (cut, tokens_from) = self.cut(&opened, &answer, failure.is_none());
-        let end_ns = answer.last_content_ns.unwrap_or(ended.ended_ns);
+        let end_ns = answer.last_content_ns.unwrap_or(ended.at_ns);
         self.sessions.close(
             opened.session,
             &Closing {

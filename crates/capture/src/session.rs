@@ -459,7 +459,7 @@ fn strings(arguments: &str) -> Vec<String> {
             serde_json::Value::String(text) if text.trim().len() >= TOLD_BYTES_MIN => out.push(text),
             serde_json::Value::Array(list) => list.into_iter().for_each(|value| collect(value, out)),
             serde_json::Value::Object(object) => {
-                object.into_iter().for_each(|(_, value)| collect(value, out))
+                object.into_iter().for_each(|(_, value)| collect(value, out));
             }
             _ => {}
         }

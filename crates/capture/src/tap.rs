@@ -195,7 +195,8 @@ pub(crate) struct Ended {
     pub(crate) content_encoding: Option<String>,
     pub(crate) answer: Collected,
     pub(crate) ending: Ending,
-    pub(crate) ended_ns: u64,
+    /// When.
+    pub(crate) at_ns: u64,
 }
 
 /// What the recorder is told.

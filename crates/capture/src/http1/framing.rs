@@ -121,9 +121,7 @@ impl State {
                     size: size << 4 | u64::from(digit),
                 }
             }
-            (Self::Size { digits: 1.., size }, b'\r') | (Self::Extension { size, .. }, b'\r') => {
-                Self::SizeLf { size }
-            }
+            (Self::Size { digits: 1.., size } | Self::Extension { size, .. }, b'\r') => Self::SizeLf { size },
             (
                 Self::Size { digits: 1.., size } | Self::Extension { size, .. } | Self::SizeLf { size },
                 b'\n',

@@ -172,7 +172,7 @@ fn framing(headers: &[httparse::Header<'_>]) -> Result<Framing, NoHead> {
             .filter(move |header| header.name.eq_ignore_ascii_case(name))
             .map(|header| String::from_utf8_lossy(header.value))
     };
-    if let Some(coding) = values("transfer-encoding").last() {
+    if let Some(coding) = values("transfer-encoding").next_back() {
         let last = coding.rsplit(',').next().unwrap_or_default().trim();
         return Ok(if last.eq_ignore_ascii_case("chunked") {
             Framing::Chunked

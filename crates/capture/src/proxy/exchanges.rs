@@ -70,7 +70,7 @@ impl<'a> Exchanges<'a> {
     }
 
     /// Takes what the client sent and gives back what is to be sent to the server.
-    pub(super) fn from_client(&self, at_ns: u64, bytes: Bytes) -> Vec<Bytes> {
+    pub(super) fn take_from_client(&self, at_ns: u64, bytes: Bytes) -> Vec<Bytes> {
         let mut state = self.lock();
         let mut out = Vec::with_capacity(2);
         let mut rest = bytes;
@@ -107,7 +107,7 @@ impl<'a> Exchanges<'a> {
         out
     }
 
-    /// What [`Self::from_client`] gave back last has been written.
+    /// What [`Self::take_from_client`] gave back last has been written.
     pub(super) fn sent(&self, at_ns: u64) {
         let mut state = self.lock();
         for open in &mut state.open {
@@ -134,7 +134,7 @@ impl<'a> Exchanges<'a> {
     }
 
     /// Takes what the server sent, after it has been forwarded.
-    pub(super) fn from_server(&self, at_ns: u64, bytes: Bytes) {
+    pub(super) fn take_from_server(&self, at_ns: u64, bytes: Bytes) {
         let mut state = self.lock();
         let mut rest = bytes;
         while !rest.is_empty() && !state.tunnel {
@@ -339,7 +339,7 @@ impl<'a> Exchanges<'a> {
                 content_encoding: open.content_encoding,
                 answer: recorded.answer,
                 ending,
-                ended_ns: self.shared.clock.now_ns(),
+                at_ns: self.shared.clock.now_ns(),
             })));
         }
         self.ended.notify_waiters();

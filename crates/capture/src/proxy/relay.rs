@@ -102,7 +102,7 @@ async fn requests(
                 let _ = to_server.shutdown().await;
                 return std::future::pending().await;
             }
-            Ok(_) => exchanges.from_client(shared.clock.now_ns(), buffer.split().freeze()),
+            Ok(_) => exchanges.take_from_client(shared.clock.now_ns(), buffer.split().freeze()),
         };
         let begins_ns = shared.clock.now_ns();
         for bytes in &forward {
@@ -144,7 +144,7 @@ async fn answers(
         let at_ns = shared.clock.now_ns();
         let bytes = buffer.split().freeze();
         let written = to_client.write_all(&bytes).await;
-        exchanges.from_server(at_ns, bytes);
+        exchanges.take_from_server(at_ns, bytes);
         if written.is_err() {
             exchanges.end(&Ending::ClientGone);
             return Close::AtOnce;
@@ -161,7 +161,7 @@ async fn refuse(shared: &Shared, exchanges: &Exchanges<'_>, client: &mut TcpStre
             match client.read_buf(&mut buffer).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {
-                    exchanges.from_client(shared.clock.now_ns(), buffer.split().freeze());
+                    exchanges.take_from_client(shared.clock.now_ns(), buffer.split().freeze());
                 }
             }
         }

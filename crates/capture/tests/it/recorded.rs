@@ -9,7 +9,7 @@ use testkit::TempDir;
 use trace::TimeUnit;
 use trace::verify::{Reference, verify};
 
-use crate::rig::{Rig, cell, chat, exchange, lines, post, rows, scripted, simulated};
+use crate::rig::{Rig, cell, chat, exchange, lines, rows, scripted, simulated};
 
 /// Whether a trace is what its binding says, sidecar included.
 pub(crate) fn assert_valid(trace: &Finished) {

@@ -166,7 +166,7 @@ pub(crate) fn scripted(pieces: &'static [&'static [u8]], reset: bool) -> (Socket
             if reset {
                 // Unread bytes make a close a reset.
                 let _ = socket.shutdown(Shutdown::Read);
-                rustix_reset(&socket);
+                reset_on_close(&socket);
             }
             if seen.send(request).is_err() {
                 return;
@@ -176,7 +176,7 @@ pub(crate) fn scripted(pieces: &'static [&'static [u8]], reset: bool) -> (Socket
     (addr, received)
 }
 
-fn rustix_reset(socket: &TcpStream) {
+fn reset_on_close(socket: &TcpStream) {
     let _ = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }
 

@@ -66,7 +66,9 @@ fn turns(trace: &Value) -> Vec<Turn> {
 fn block(trace: &str, id: u64) -> String {
     let mut text = format!("{trace} {id} ");
     while text.len() < BLOCK {
-        text += &format!("{} ", id.wrapping_mul(2_654_435_761) ^ text.len() as u64);
+        let word = id.wrapping_mul(2_654_435_761) ^ text.len() as u64;
+        text.push_str(&word.to_string());
+        text.push(' ');
     }
     text.truncate(BLOCK);
     text
@@ -106,7 +108,7 @@ fn replay(server: &Server, traces: &[Value]) -> Vec<Value> {
 fn shape(trace: &Value) -> Vec<(usize, usize, u64, Vec<usize>)> {
     let mut seen = Vec::new();
     let mut sessions = Vec::new();
-    let mut place = |list: &mut Vec<u64>, id: u64| {
+    let place = |list: &mut Vec<u64>, id: u64| {
         list.iter().position(|known| *known == id).unwrap_or_else(|| {
             list.push(id);
             list.len() - 1
