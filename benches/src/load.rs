@@ -48,8 +48,8 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     for (what, corpus, lanes, step_ns, peak_budget_mb) in runs {
         let run = Run::start(folder.path(), corpus, lanes, step_ns)?;
         let control = Control::start(clock)?;
-        let (peak_mb, rows) = run.to_end(clock)?;
-        lines.extend(describe(what, peak_mb, peak_budget_mb, &rows, control.end()));
+        let (peak_mb, rows) = run.finish(clock)?;
+        lines.extend(describe(what, peak_mb, peak_budget_mb, &rows, &control.end()));
     }
     Ok(lines)
 }
@@ -149,7 +149,7 @@ impl Run {
     }
 
     /// Peak memory in MB, and the rows of the run's requests.
-    fn to_end(mut self, clock: Clock) -> anyhow::Result<(f64, Vec<Row>)> {
+    fn finish(mut self, clock: Clock) -> anyhow::Result<(f64, Vec<Row>)> {
         let until_ns = clock.now_ns() + WAIT_S * 1_000_000_000;
         let mut peak_kb = 0;
         while self.child.try_wait()?.is_none() {
@@ -164,7 +164,7 @@ impl Run {
 }
 
 fn tempfile_name(folder: &Path) -> PathBuf {
-    (0..)
+    (0..u32::MAX)
         .map(|n| folder.join(format!("run-{n}")))
         .find(|path| !path.exists())
         .expect("numbers do not end")
@@ -224,7 +224,7 @@ fn describe(
     peak_mb: f64,
     peak_budget_mb: Option<f64>,
     rows: &[Row],
-    control: Vec<u64>,
+    control: &[u64],
 ) -> Vec<Line> {
     let measured = || rows.iter().filter(|row| row.phase == "profiling");
     let late: Vec<u64> = measured()
@@ -235,7 +235,7 @@ fn describe(
     let mut peak = line("peak memory", peak_mb, "MB");
     peak.at_most = peak_budget_mb;
     let late_ms = |share| quantile(&late, share) / 1e6;
-    let control_ms = |share| quantile(&control, share) / 1e6;
+    let control_ms = |share| quantile(control, share) / 1e6;
     vec![
         peak,
         line("requests", rows.len() as f64, ""),

@@ -1,6 +1,7 @@
 //! What can be typed: one struct a subcommand, typed values, help beside the field. Reading these never touches a disk, a
 //! network or a clock.
 
+mod capture;
 mod export;
 pub(crate) mod profile;
 mod run;
@@ -8,6 +9,7 @@ mod scenario;
 mod server;
 mod trace;
 
+pub(crate) use capture::CaptureArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use run::{DemoArgs, LimitKey, MetricsArgs, RunArgs, SendArgs, Wire};
 pub(crate) use scenario::{
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Resolve(ResolveArgs),
     /// Print the JSON schema of documents, for editors.
     Schema(SchemaArgs),
+    /// Record real traffic: a proxy between a client and a server that writes traces which can be replayed.
+    Capture(CaptureArgs),
     /// Run the simulated server alone.
     Sim(SimArgs),
     /// Print a completion script for a shell.

@@ -1,5 +1,6 @@
 //! One file a subcommand. Each decides what to do and in which order; the work is done by the crates below.
 
+mod capture;
 mod contents;
 mod convert;
 mod corpus;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Corpus(command) => corpus::run(&command),
         Command::Convert(args) => convert::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Capture(args) => capture::run(&args),
         Command::Sim(args) => sim::run(&args),
         Command::Validate(args) => documents::validate(&args),
         Command::ValidateCatalog(args) => documents::validate_catalog(&args),

@@ -12,6 +12,15 @@ const UNSEEN: [&str; 1] = ["132-scenario-duplicate-key"];
 
 /// A document as JSON; `None` where JSON has no form for it.
 pub(crate) fn as_json(text: &str) -> Option<Value> {
+    // Markers of documents mean nothing once they are indented.
+    let is_marker = |line: &str| ["---", "...", "%"].iter().any(|marker| line.starts_with(marker));
+    if text
+        .trim_start_matches('\u{feff}')
+        .split(['\n', '\r'])
+        .any(is_marker)
+    {
+        return None;
+    }
     let kept = format!("model: {}", indented(text));
     let (document, _) = spec::read(&kept, Some(Kind::Scenario));
     let Some(spec::Document::Scenario(scenario)) = document else {

@@ -1,0 +1,10 @@
+//! The recording proxy as a whole, on loopback.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod bytes_unchanged;
+mod files_on_disk;
+mod latency;
+mod recorded;
+mod rig;
+mod round_trip;
