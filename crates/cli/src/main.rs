@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod exit;
 mod folder;
+mod logging;
 mod output;
 mod plan_digest;
 mod profile;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
             return error.print().map_or(Exit::Refused, |()| exit).into();
         }
     };
-    match commands::run(cli.command) {
+    match logging::start().and_then(|()| commands::run(cli.command)) {
         Ok(exit) => exit.into(),
         Err(error) => {
             output::say(&format!("error: {error:#}"));

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
+mod architecture;
+mod docs;
 mod ends;
+mod logging;
 mod profile;
 mod refusals;
 mod runs;
