@@ -7,6 +7,7 @@ mod commands;
 mod exit;
 mod files;
 mod folder;
+mod logging;
 mod output;
 mod plan_digest;
 mod profile;
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
             return error.print().map_or(Exit::Refused, |()| exit).into();
         }
     };
-    match commands::run(cli.command) {
+    match logging::start().and_then(|()| commands::run(cli.command)) {
         Ok(exit) => exit.into(),
         Err(error) => {
             output::say(&format!("error: {error:#}"));

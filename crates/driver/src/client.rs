@@ -144,6 +144,7 @@ impl Client {
         body: Box<dyn BodySource>,
         mut cancel: Cancellation,
     ) -> RequestRecord {
+        log_start(&record);
         record.stamps.start_ns = self.clock.now_ns();
         record.body_bytes = body.content_length();
         let headers = self.headers_of(&record);
@@ -155,6 +156,7 @@ impl Client {
             () = tokio::time::sleep(self.deadline) => Stop::TimedOut(self.deadline),
         };
         settle(&mut record, received, stop, self.clock.now_ns());
+        log_end(&record);
         record
     }
 
@@ -196,6 +198,7 @@ impl Client {
                 Ok(source) if is_kept && unanswered => body = source,
                 _ => return end,
             }
+            tracing::debug!("a kept connection was closed, the request goes out on a new one");
             body.rewind();
             self.replaced.fetch_add(1, Relaxed);
         }
@@ -223,6 +226,32 @@ impl Client {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(record.body_bytes));
         headers
     }
+}
+
+fn log_start(record: &RequestRecord) {
+    tracing::debug!(
+        id = record.request_id,
+        session = record.session_id,
+        lane = record.lane,
+        conversation = record.conversation_id,
+        turn = record.turn_index,
+        isl_planned = record.isl_planned,
+        osl_planned = record.osl_planned,
+        "request begins"
+    );
+}
+
+/// Says nothing of the server's own words: an error may repeat the key or the prompt.
+fn log_end(record: &RequestRecord) {
+    tracing::debug!(
+        id = record.request_id,
+        outcome = ?record.outcome,
+        failure_kind = ?record.failure_kind,
+        cancel_cause = ?record.cancel_cause,
+        status = record.http_status,
+        chunks = record.chunks.len(),
+        "request ended"
+    );
 }
 
 /// Headers in aiperf 0.12.0's order (`aiperf-corpus` §6). A map keeps the place of a name whose value is replaced, so ids

@@ -127,6 +127,12 @@ impl Connector {
                 host: self.host.clone(),
                 source,
             })?;
+        tracing::debug!(
+            host = self.host,
+            port = self.port,
+            tls = self.tls.is_some(),
+            "connection opened"
+        );
         Ok(Conn::new(sender, driver, marks))
     }
 

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
+mod architecture;
 mod cases;
+mod docs;
 mod ends;
 mod exports;
+mod logging;
 mod profile;
 mod refusals;
 mod runs;

@@ -16,6 +16,7 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .env_remove("TURNMILL_API_KEY")
+        .env_remove("TURNMILL_LOG")
         .env("NO_COLOR", "1");
     command
 }

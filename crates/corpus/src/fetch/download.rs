@@ -22,14 +22,24 @@ pub(super) async fn download(
     revision: &str,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Fetched, FetchError> {
+    tracing::debug!(
+        repository = wanted.repository,
+        file = wanted.file,
+        revision,
+        "asking the hub"
+    );
     let mut transfer = Transfer::begin(place, wanted, progress).await?;
     let mut failures = 0;
     let mut reached = transfer.offset();
     loop {
         let error = match transfer.attempt(hub, place, wanted, revision, progress).await {
-            Ok(done) => return Ok(done),
+            Ok(done) => {
+                tracing::debug!(path = %done.path.display(), sha256 = done.sha256, bytes = done.bytes, "fetched");
+                return Ok(done);
+            }
             Err(error) => error,
         };
+        tracing::debug!(%error, received = transfer.received, "an attempt failed");
         // Only what goes beyond all earlier attempts is progress: a hub may send the same beginning over and over.
         if transfer.offset() >= reached + hub.limits().progress_bytes {
             reached = transfer.offset();

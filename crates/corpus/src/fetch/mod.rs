@@ -141,6 +141,7 @@ pub async fn fetch(
     names::check(wanted)?;
     let place = Place::new(hub.cache(), &wanted.repository);
     if let Some(found) = cache::find(&place, wanted, hub.is_offline(), progress).await? {
+        tracing::debug!(path = %found.path.display(), sha256 = found.sha256, "the corpus is in the cache");
         return Ok(found);
     }
     if hub.is_offline() {

@@ -325,12 +325,20 @@ impl Run {
             RunEnd::Interrupted => CancelCause::Interrupt,
             RunEnd::PrimerFailed | RunEnd::WarmupTimedOut | RunEnd::Aborted => CancelCause::Abort,
         };
+        if !self.cancellers.is_empty() {
+            tracing::debug!(
+                ?cause,
+                in_flight = self.cancellers.len(),
+                "requests in flight are called off"
+            );
+        }
         for (_, canceller) in self.cancellers.drain() {
             canceller.cancel(cause);
         }
     }
 
     async fn mark(&mut self, mark: &replay::Mark) {
+        tracing::debug!(?mark, "a step of the run");
         let (at, event) = match mark {
             replay::Mark::PhaseStart { phase: which, at } => {
                 self.live.begin(*which);

@@ -340,6 +340,67 @@ fn case_43_a_success_without_output() {
     ));
 }
 
+/// A token may decode to no text (half a character, a special token). What the server counted decides then.
+#[test]
+fn tokens_without_text_are_output() {
+    let silent = || e("\"role\":\"assistant\",\"content\":\"\"");
+    let stop_with = |count: &str| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"stop\"}}],\"usage\":{{{count}}}}}\n\n"
+        )
+    };
+    for (name, reads, tokens) in [
+        (
+            "one token",
+            vec![silent(), STOP.into(), usage(3, 1), DONE.into()],
+            1,
+        ),
+        (
+            "several",
+            vec![silent(), silent(), STOP.into(), usage(3, 7), DONE.into()],
+            7,
+        ),
+        ("no chunk at all", vec![usage(3, 1), DONE.into()], 1),
+        (
+            "another name",
+            vec![silent(), stop_with("\"output_tokens\":2")],
+            2,
+        ),
+    ] {
+        let answer = play_evenly(&reads);
+        assert_eq!(answer.verdict, Verdict::Ok, "{name}");
+        assert_eq!(answer.usage.completion_tokens, Some(tokens), "{name}");
+        assert_eq!(answer.contents, [], "{name}: no chunk carries a token's time");
+        assert_eq!(answer.first_output_ns, None, "{name}");
+    }
+    for (name, reads) in [
+        (
+            "none counted",
+            vec![silent(), STOP.into(), usage(3, 0), DONE.into()],
+        ),
+        ("no count", vec![silent(), STOP.into(), DONE.into()]),
+        (
+            "prompt tokens only",
+            vec![silent(), stop_with("\"prompt_tokens\":3"), DONE.into()],
+        ),
+    ] {
+        let verdict = play_evenly(&reads).verdict;
+        assert!(
+            matches!(verdict, Verdict::Failed(AnswerFault::Malformed, _)),
+            "{name}: {verdict:?}"
+        );
+    }
+    // The count does not excuse a missing end or an error.
+    let verdict = play_evenly(&[silent(), usage(3, 1)]).verdict;
+    assert!(
+        matches!(verdict, Verdict::Failed(AnswerFault::Truncated, _)),
+        "{verdict:?}"
+    );
+    let error = "data: {\"error\":{\"message\":\"boom\"}}\n\n";
+    let verdict = play_evenly(&[silent(), usage(3, 1), error.into(), DONE.into()]).verdict;
+    assert_eq!(verdict, Verdict::Failed(AnswerFault::ErrorObject, "boom".into()));
+}
+
 #[test]
 fn a_reply_that_was_not_streamed() {
     let reply = "\n {\"object\":\"chat.completion\",\"choices\":[{\"message\":{\"content\":\"hello\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}";
