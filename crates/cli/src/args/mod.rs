@@ -26,9 +26,9 @@ const EXAMPLES: &str = "\
 Examples:
   turnmill demo
       a run against the built-in simulated server, half a minute, with a report at the end
-  turnmill run scenarios/agentx.yaml --url http://127.0.0.1:8000 --model my-model --tokenizer ./my-model
+  turnmill run scenarios/replay.yaml --url http://127.0.0.1:8000 --model my-model --tokenizer ./my-model
       replay the scenario against a live server
-  turnmill plan scenarios/agentx.yaml --corpus traces.jsonl --max-model-len 131072
+  turnmill plan scenarios/replay.yaml --corpus traces.jsonl --max-model-len 131072
       what each lane would start with, without a server
   turnmill report runs/2026-11-30T10-00-00
       the summary of a run, rebuilt from what it left on disk
@@ -228,7 +228,7 @@ pub(crate) struct ResolveArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// Which kind of document; without it, one schema that takes all of them.
+    /// Which kind of document; without it, an object with the schema of each kind.
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub(crate) kind: Option<KindName>,
 }

@@ -1,6 +1,7 @@
-//! The manifests against `docs/architecture.md`: who uses whom, and which crates stay free of sockets.
+//! The manifests against `docs/architecture.md`: who uses whom, and which crates stay free of sockets; and against
+//! `docs/dependencies.md`: what is used of others.
 //!
-//! Both rules are read from that page, so that neither it nor a manifest can change alone.
+//! The rules are read from these pages, so that neither a page nor a manifest can change alone.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,8 @@ struct Packages {
     names: BTreeMap<String, String>,
     needs: BTreeMap<String, Vec<String>>,
     ours: BTreeSet<String>,
+    /// Packages of others that a manifest of ours names, for whatever purpose.
+    direct: BTreeSet<String>,
 }
 
 impl Packages {
@@ -51,7 +54,17 @@ impl Packages {
         let packages = metadata["packages"].as_array().unwrap();
         let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
         let ours = metadata["workspace_members"].as_array().unwrap();
+        let ours: BTreeSet<String> = ours.iter().map(word).collect();
+        let manifests = packages
+            .iter()
+            .filter(|package| ours.contains(&word(&package["id"])));
+        let named = manifests.flat_map(|package| package["dependencies"].as_array().unwrap());
         Self {
+            // A package of ours has a path, one of others a registry.
+            direct: named
+                .filter(|dependency| dependency["path"].is_null())
+                .map(|dependency| word(&dependency["name"]))
+                .collect(),
             names: packages
                 .iter()
                 .map(|package| (word(&package["id"]), word(&package["name"])))
@@ -60,7 +73,7 @@ impl Packages {
                 .iter()
                 .map(|node| (word(&node["id"]), needs(node)))
                 .collect(),
-            ours: ours.iter().map(word).collect(),
+            ours,
         }
     }
 
@@ -116,8 +129,16 @@ fn host() -> String {
     host.unwrap().to_owned()
 }
 
-fn page() -> String {
-    std::fs::read_to_string(testkit::checkout().join("docs/architecture.md")).unwrap()
+fn page(name: &str) -> String {
+    std::fs::read_to_string(testkit::checkout().join("docs").join(name)).unwrap()
+}
+
+/// The cells of the table with this head.
+fn table<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
+    let rows = page.lines().skip_while(|line| *line != head).skip(2);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
 }
 
 /// The words of `text` that stand in backticks.
@@ -127,16 +148,8 @@ fn quoted(text: &str) -> BTreeSet<String> {
 
 /// The page's table of who uses whom.
 fn stated_uses(page: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let rows = page
-        .lines()
-        .skip_while(|line| *line != "| crate | uses |")
-        .skip(2);
-    rows.take_while(|line| line.starts_with('|'))
-        .map(|row| {
-            let mut cells = row.split('|').skip(1);
-            let (of, uses) = (cells.next().unwrap(), cells.next().unwrap());
-            (quoted(of).pop_first().unwrap(), quoted(uses))
-        })
+    let rows = table(page, "| crate | uses |").into_iter();
+    rows.map(|cells| (quoted(cells[0]).pop_first().unwrap(), quoted(cells[1])))
         .collect()
 }
 
@@ -154,7 +167,7 @@ fn crates_use_what_the_page_says() {
         .iter()
         .map(|id| (packages.names[id].clone(), packages.uses(id)))
         .collect();
-    let stated = stated_uses(&page());
+    let stated = stated_uses(&page("architecture.md"));
     for (name, uses) in &found {
         assert_eq!(
             Some(uses),
@@ -177,7 +190,7 @@ fn crates_use_what_the_page_says() {
 #[test]
 fn pure_crates_reach_no_socket() {
     let packages = Packages::read();
-    let stated = stated_pure(&page());
+    let stated = stated_pure(&page("architecture.md"));
     for name in PURE {
         assert!(
             stated.contains(name),
@@ -194,4 +207,16 @@ fn pure_crates_reach_no_socket() {
     // The search finds one where there is one.
     let way = packages.way_to_a_socket(packages.id("driver"));
     assert!(way.is_some_and(|way| way.len() > 1));
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let page = page("dependencies.md");
+    let stated = table(&page, "| package | why |").into_iter();
+    let stated: BTreeSet<String> = stated.map(|cells| cells[0].to_owned()).collect();
+    assert_eq!(
+        Packages::read().direct,
+        stated,
+        "the manifests, then the table in docs/dependencies.md"
+    );
 }

@@ -1,5 +1,6 @@
-//! The pages of this repository: their relative links lead somewhere.
+//! The pages of this repository: their relative links lead somewhere, and the scenarios they name are there.
 
+use crate::support::{out, turnmill};
 use std::path::{Path, PathBuf};
 
 /// Every Markdown page of the checkout, those of build output and hidden folders excepted.
@@ -81,4 +82,26 @@ fn relative_links_lead_somewhere() {
     }
     assert!(links > 5, "only {links} links found in {} pages", found.len());
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn scenarios_that_are_named_exist() {
+    let root = testkit::checkout();
+    let mut found = Vec::new();
+    pages(&root, &mut found);
+    let texts = found.iter().map(|page| std::fs::read_to_string(page).unwrap());
+    let help = out(&turnmill(&["--help"]));
+    let mut named: Vec<String> = Vec::new();
+    for text in texts.chain([help]) {
+        let words = text.split(|c: char| c.is_whitespace() || "`()|".contains(c));
+        let scenarios = words.filter(|word| word.starts_with("scenarios/") && word.ends_with(".yaml"));
+        named.extend(scenarios.map(str::to_owned));
+    }
+    assert!(named.len() > 2, "{named:?}");
+    for scenario in named {
+        assert!(
+            root.join(&scenario).is_file(),
+            "{scenario} is named and is not there"
+        );
+    }
 }
