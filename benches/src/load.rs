@@ -44,7 +44,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     lines.extend(starts(folder.path(), &big, clock)?);
     // The longest real traces would be primed over many minutes; all lanes at once is the worst for memory, too.
     let run = Run::start(folder.path(), &big, 64, Pace::Burst, 10_000_000)?;
-    let (peak_mb, rows) = run.to_end(clock)?;
+    let (peak_mb, rows) = run.finish(clock)?;
     let mut sizes = size("big corpus, 64 lanes at once", peak_mb, &rows);
     sizes[0].at_most = Some(PEAK_MB_MAX);
     lines.extend(sizes);
@@ -52,7 +52,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
         let what = format!("demo corpus, {what}");
         let run = Run::start(folder.path(), &demo, lanes, Pace::Recorded, step_ns)?;
         let control = Control::start(clock)?;
-        let (peak_mb, rows) = run.to_end(clock)?;
+        let (peak_mb, rows) = run.finish(clock)?;
         lines.extend(size(&what, peak_mb, &rows));
         lines.extend(lateness(&what, &rows, &control.end()));
     }
@@ -129,7 +129,8 @@ impl Run {
         let server = Server::start(config)?;
         let scenario = folder.join("scenario.yaml");
         fs::write(&scenario, files::scenario(corpus, lanes, 20))?;
-        let out = tempfile_name(folder);
+        let out = folder.join(format!("run-{}", server.addr().port()));
+        let _ = fs::remove_dir_all(&out); // of a run whose server had the same port
         let spawned_ns = server.clock().now_ns();
         let child = Command::new(files::turnmill()?)
             .arg("run")
@@ -170,7 +171,7 @@ impl Run {
     }
 
     /// Peak memory in MB, and the rows of the run's requests.
-    fn to_end(mut self, clock: Clock) -> anyhow::Result<(f64, Vec<Row>)> {
+    fn finish(mut self, clock: Clock) -> anyhow::Result<(f64, Vec<Row>)> {
         let until_ns = clock.now_ns() + WAIT_S * 1_000_000_000;
         let mut peak_kb = 0;
         while self.child.try_wait()?.is_none() {
@@ -182,13 +183,6 @@ impl Run {
         let rows = rows.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
         Ok((peak_kb as f64 * 1024.0 / 1e6, rows))
     }
-}
-
-fn tempfile_name(folder: &Path) -> PathBuf {
-    (0..)
-        .map(|n| folder.join(format!("run-{n}")))
-        .find(|path| !path.exists())
-        .expect("numbers do not end")
 }
 
 /// `VmHWM` of a process: its largest resident set so far.

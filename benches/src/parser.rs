@@ -14,7 +14,7 @@ const CHUNKS: usize = 40_000;
 /// What one socket read brings when a reader falls behind.
 const LARGE_READ_BYTES: usize = 64 << 10;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> Vec<Line> {
     let events = stream::events(CHUNKS);
     let body = events.concat();
     let single: Vec<&[u8]> = events.iter().map(String::as_bytes).collect();
@@ -44,7 +44,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
             .at_most(0.5),
         ]);
     }
-    Ok(lines)
+    lines
 }
 
 /// The ways of reading `pieces`; each gives nanoseconds a chunk.
@@ -97,7 +97,7 @@ fn answer(pieces: &[&[u8]]) -> usize {
 }
 
 fn usual(pieces: &[&[u8]], counts: fn(&str) -> bool) -> usize {
-    let mut events = streams::iter(pieces.iter().map(|piece| Ok::<_, Infallible>(piece))).eventsource();
+    let mut events = streams::iter(pieces.iter().map(Ok::<_, Infallible>)).eventsource();
     let mut seen = 0;
     while let Some(Some(event)) = events.next().now_or_never() {
         seen += usize::from(event.is_ok_and(|event| counts(&event.data)));

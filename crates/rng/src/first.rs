@@ -53,14 +53,9 @@ fn seeded(seeds: &[u64; GROUP]) -> [Row; WORDS] {
     // Word 0 is now the last one; the pass ends with word 1.
     before = mixed(&state[1], &before, 1_664_525, &keys[(WORDS - 1) % 2]);
     state[1] = before;
-    for at in 2..WORDS {
-        before = mixed(
-            &state[at],
-            &before,
-            1_566_083_941,
-            &[(at as u32).wrapping_neg(); GROUP],
-        );
-        state[at] = before;
+    for (at, word) in (2_u32..).zip(&mut state[2..]) {
+        before = mixed(word, &before, 1_566_083_941, &[at.wrapping_neg(); GROUP]);
+        *word = before;
     }
     state[1] = mixed(&state[1], &before, 1_566_083_941, &[1_u32.wrapping_neg(); GROUP]);
     state[0] = [0x8000_0000; GROUP];

@@ -3,7 +3,7 @@
 //! Captures, real corpora and the text pool of another program are not part of this repository. Tests on them ask
 //! [`shared`] for a path; where the folder is absent they say so and pass.
 //!
-//! Never part of the program: only `dev-dependencies` name this crate.
+//! Never part of the program: only `dev-dependencies` and `benches` name this crate.
 
 #![allow(
     clippy::print_stderr,
