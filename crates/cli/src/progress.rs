@@ -84,6 +84,10 @@ fn text(now: &Progress) -> String {
         }
         (Phase::Profiling, true) => format!("grace {}, last answers to come", clock_text(in_phase_s)),
     };
+    let stuck = match standing.stuck_lanes {
+        0 => String::new(),
+        lanes => format!(" ({lanes} stuck: their turns wait for what cannot come)"),
+    };
     let counts = now.counts;
     let ttft = now
         .ttft_p50_ms
@@ -95,7 +99,7 @@ fn text(now: &Progress) -> String {
         String::new()
     };
     format!(
-        "{phase} | lanes {} | in flight {} | ok {} failed {} overflow {} cancelled {}{ttft}{rate}",
+        "{phase} | lanes {}{stuck} | in flight {} | ok {} failed {} overflow {} cancelled {}{ttft}{rate}",
         standing.live_lanes, standing.in_flight, counts.ok, counts.failed, counts.overflow, counts.cancelled
     )
 }

@@ -37,6 +37,11 @@ pub enum RunEvent {
         /// Requests started in it.
         started: u64,
     },
+    /// A lane will send no more in the window: its turns wait for what cannot come.
+    LaneStuck {
+        /// The lane.
+        lane: u32,
+    },
     /// The run is over.
     RunEnd {
         /// How it came.
@@ -99,6 +104,11 @@ pub enum EventLine {
         /// Requests started in it.
         started: u64,
     },
+    /// [`RunEvent::LaneStuck`].
+    LaneStuck {
+        /// The lane.
+        lane: u32,
+    },
     /// [`RunEvent::RunEnd`].
     RunEnd {
         /// How it came.
@@ -126,6 +136,7 @@ impl MarkLine {
                 phase: Worded(*phase),
                 started: *started,
             },
+            RunEvent::LaneStuck { lane } => EventLine::LaneStuck { lane: *lane },
             RunEvent::RunEnd { stop, reason } => EventLine::RunEnd {
                 stop: Worded(*stop),
                 reason: reason.clone(),
@@ -147,6 +158,7 @@ impl MarkLine {
                 phase: phase.0,
                 started,
             },
+            EventLine::LaneStuck { lane } => RunEvent::LaneStuck { lane },
             EventLine::RunEnd { stop, reason } => RunEvent::RunEnd { stop: stop.0, reason },
             EventLine::Unknown => return None,
         };

@@ -124,6 +124,11 @@ impl<T> Timers<T> {
         std::mem::take(&mut self.pending).into_values().collect()
     }
 
+    /// Whether one of them is what `is_one` names.
+    pub(crate) fn any(&self, is_one: impl Fn(&T) -> bool) -> bool {
+        self.pending.values().any(is_one)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }

@@ -20,7 +20,7 @@ fn micros(at: Seconds) -> f64 {
     (at * 1e6).round() / 1e6
 }
 
-/// The log's events, in order. Run ends are left out: aiperf's log has none.
+/// The log's events, in order. Run ends and stuck lanes are left out: aiperf's log has none.
 pub(crate) fn json(log: &[Logged], traces: &[Arc<Trace>]) -> Vec<Value> {
     let mut phase_start = 0.0;
     let mut events = Vec::new();
@@ -87,7 +87,7 @@ fn mark_json(mark: &Mark) -> Option<Value> {
         Mark::PhaseComplete { phase, at } => {
             json!({"ev": "phase_complete", "t": micros(*at), "phase": phase_name(*phase)})
         }
-        Mark::End(_) => return None,
+        Mark::LaneStuck { .. } | Mark::End(_) => return None,
     })
 }
 

@@ -352,6 +352,7 @@ impl Run {
                 let phase = phase(*which);
                 (*at, RunEvent::PhaseEnd { phase, started })
             }
+            replay::Mark::LaneStuck { lane, at } => (*at, RunEvent::LaneStuck { lane: *lane }),
             replay::Mark::CancelAll { .. } => return,
             replay::Mark::End(why) => {
                 let ended = self.live.explain(*why);

@@ -56,6 +56,9 @@ pub struct Summary {
     pub stated: Option<Stated>,
     /// What the files lack.
     pub losses: Losses,
+    /// Lanes that stood still from some moment of the window on, because their turns waited for what could not come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stuck_lanes: Vec<u32>,
     /// What to think of before quoting a figure.
     pub warnings: Vec<Warning>,
 }

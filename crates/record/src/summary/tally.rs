@@ -18,6 +18,7 @@ pub struct Tally {
     header: Option<RunHeader>,
     server_metrics: Option<ServerMetrics>,
     stop: Option<(Stop, String, u64)>,
+    stuck_lanes: Vec<u32>,
     last_mark_ns: u64,
     warmup: PhaseTally,
     profiling: PhaseTally,
@@ -34,7 +35,12 @@ impl Tally {
             RunEvent::RunEnd { stop, reason } => Some((*stop, reason.clone(), mark.at_ns)),
             _ => None,
         });
+        let stuck_lanes = marks.iter().filter_map(|mark| match mark.event {
+            RunEvent::LaneStuck { lane } => Some(lane),
+            _ => None,
+        });
         Self {
+            stuck_lanes: stuck_lanes.collect(),
             header,
             server_metrics: None,
             stop,
@@ -98,6 +104,7 @@ impl Tally {
                 unrecorded_requests,
                 ..losses
             },
+            stuck_lanes: self.stuck_lanes,
             warnings: Vec::new(),
         };
         summary.warnings = doubt::doubts(&summary)

@@ -88,6 +88,29 @@ fn each_doubt_is_raised_by_its_own_fault() {
 }
 
 #[test]
+fn stuck_lanes_are_named() {
+    let marks = [3, 11].map(|lane| Mark {
+        at_ns: 5 * MS,
+        event: RunEvent::LaneStuck { lane },
+    });
+    let mut tally = Tally::new(Some(header()), &marks);
+    for record in many(|_, _| ()) {
+        tally.push(&Entry {
+            record,
+            chunks_known: true,
+        });
+    }
+    let summary = tally.finish(Losses::default());
+    assert_eq!(summary.stuck_lanes, [3, 11]);
+    let warning = summary
+        .warnings
+        .iter()
+        .find(|warning| warning.code == "stuck_lanes")
+        .unwrap();
+    assert!(warning.message.ends_with(": 3, 11"), "{}", warning.message);
+}
+
+#[test]
 fn doubts_that_come_together() {
     // faults.md 21: four tokens a chunk.
     let coarse = many(|_, record| {

@@ -18,6 +18,7 @@ impl Replay {
         let replaying = self.phase.stage != Stage::Priming;
         if replaying && (self.phase.holds_all || !tree.barrier.is_open(&trace, order.turn)) {
             tree.barrier.hold(&trace, order.turn, order);
+            self.stuck.suspect(order.tree);
             self.rearm_expired_watchdog(order.tree);
             return;
         }

@@ -12,6 +12,7 @@ mod phases;
 mod pressure;
 mod returns;
 mod spawn;
+mod stuck;
 mod watchdog;
 
 use crate::dialect::CLOCK_RESOLUTION_S;
@@ -25,6 +26,7 @@ use lanes::Resume;
 use phases::{PhaseState, Stage};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use stuck::Stuck;
 use tree::{Trace, TurnRef};
 
 /// Names a request; unique in a run, in order of sending.
@@ -135,6 +137,14 @@ pub enum Mark {
         /// When.
         at: Seconds,
     },
+    /// A lane's tree has nothing in flight and nothing that will ever come due, but is not done: turns of it wait for a
+    /// conversation that ended before its time, or for a join that cannot open. The lane sends no more in this phase.
+    LaneStuck {
+        /// The lane.
+        lane: u32,
+        /// When.
+        at: Seconds,
+    },
     /// The grace period ended, or the run was given up.
     CancelAll {
         /// When.
@@ -187,6 +197,8 @@ pub struct Standing {
     pub live_lanes: usize,
     /// Turns that wait for the recorded order.
     pub held: usize,
+    /// Lanes that will send no more in the phase ([`Mark::LaneStuck`]).
+    pub stuck_lanes: usize,
     /// How often timers were pulled in because the system idled, and by how many seconds in all.
     pub idle_shifts: (u64, Seconds),
 }
@@ -215,6 +227,7 @@ pub struct Replay {
     /// What comes with the next wake, which is then due at once.
     deferred: DeferredQueue,
     idle: IdleCheck,
+    stuck: Stuck,
     /// Joins that a drained tree left closed: the phase still waits for them.
     abandoned_joins: usize,
     requests: RequestKey,
@@ -242,6 +255,7 @@ impl Replay {
             sleeps: Timers::default(),
             deferred: DeferredQueue::default(),
             idle: IdleCheck::default(),
+            stuck: Stuck::default(),
             abandoned_joins: 0,
             requests: 0,
             streams: 0,
@@ -263,6 +277,7 @@ impl Replay {
                 Event::Abort => self.give_up(RunEnd::Aborted),
             }
             self.conclude();
+            self.look_for_stuck_lanes();
         }
         std::mem::take(&mut self.actions)
     }
@@ -313,6 +328,7 @@ impl Replay {
             sent: self.phase.sent,
             in_flight: self.in_flight.len(),
             live_lanes: self.trees.len(),
+            stuck_lanes: self.stuck.found.len(),
             held: self.trees.values().map(|tree| tree.barrier.held_count()).sum(),
             idle_shifts: self.idle.shifts(),
         }

@@ -106,6 +106,7 @@ impl Replay {
         self.phase.window_end = Some(window_end);
         self.phase.cancel_at = Some(window_end + self.settings.grace_s);
         self.idle.begin_phase();
+        self.stuck.begin_phase();
         self.mark(Mark::PhaseStart {
             phase: Phase::Profiling,
             at: self.now,

@@ -13,6 +13,7 @@ impl Replay {
         let Some((tree, turn)) = self.in_flight.remove(&request) else {
             return;
         };
+        self.stuck.suspect(tree);
         let waits = match self.phase.stage {
             Stage::Priming => {
                 self.hand_over.primer_returned(tree, turn);

@@ -126,7 +126,7 @@ pub(crate) fn events(log: &[Logged], traces: &[std::sync::Arc<Trace>]) -> Vec<Va
                 Mark::PhaseComplete { phase, at } => {
                     json!({"ev": "phase_complete", "t": micros(*at), "phase": phase_name(*phase)})
                 }
-                Mark::End(_) => continue,
+                Mark::LaneStuck { .. } | Mark::End(_) => continue,
             },
         };
         events.push(event);
@@ -191,6 +191,34 @@ fn overflow_of_a_stream_that_others_wait_for_wedges_the_lane() {
         "overflow_wedge",
         &failing("trace_d::fa:000", &[1], "400 maximum context", true),
     );
+}
+
+#[test]
+fn a_wedged_lane_is_reported_once_and_no_other() {
+    let stuck = |model: &ServiceModel, name: &str| -> Vec<u32> {
+        let case = vector(&format!("dispatch_{name}.json"));
+        let traces = traces(&case["traces"]);
+        let settings = settings(&case);
+        let plan = Plan::draw(&traces, &settings).unwrap();
+        let log = simulate(traces, settings, plan, model);
+        let lanes = log.iter().filter_map(|logged| match logged {
+            Logged::Mark(Mark::LaneStuck { lane, .. }) => Some(*lane),
+            _ => None,
+        });
+        lanes.collect()
+    };
+    let overflow = failing("trace_d::fa:000", &[1], "400 maximum context", true);
+    let case = vector("dispatch_overflow_wedge.json");
+    let dead = list(&case["events"])
+        .iter()
+        .rev()
+        .find(|event| event["error"].is_string())
+        .unwrap();
+    assert_eq!(
+        stuck(&overflow, "overflow_wedge"),
+        [dead["lane"].as_u64().unwrap() as u32]
+    );
+    assert_eq!(stuck(&recorded(0.5), "c4_seed42"), Vec::<u32>::new());
 }
 
 #[test]

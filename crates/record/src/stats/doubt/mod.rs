@@ -81,6 +81,8 @@ pub enum Doubt {
     WarmCache(f64, f64),
     /// Answers that ended without `[DONE]`.
     NoDone(u64),
+    /// Lanes that stood still for good.
+    StuckLanes(Vec<u32>),
     /// Events that were not understood.
     Malformed(u64),
     /// Acceptance length as stated and as realised.
@@ -155,6 +157,7 @@ fn about_outcomes(summary: &Summary) -> Vec<Doubt> {
             counts.cancel_causes.get("grace").copied().unwrap_or(0),
             Doubt::Censored,
         ),
+        (!summary.stuck_lanes.is_empty()).then(|| Doubt::StuckLanes(summary.stuck_lanes.clone())),
         above_zero(phase.malformed_events, Doubt::Malformed),
         above_zero(phase.ok_without_done, Doubt::NoDone),
     ]

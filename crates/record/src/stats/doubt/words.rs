@@ -102,6 +102,15 @@ impl Doubt {
                 ),
                 "nothing is lost; another client may call them cut",
             ),
+            Self::StuckLanes(lanes) => (
+                "stuck_lanes",
+                format!(
+                    "{} stood still, their turns waiting for what could not come: {}",
+                    several(lanes.len() as u64, "lane"),
+                    lanes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+                ),
+                "look for a context overflow in them; the load was lower than the lanes say",
+            ),
             Self::Acceptance(stated, realised) => (
                 "acceptance",
                 format!(
