@@ -44,10 +44,12 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     lines.extend(starts(folder.path(), &big, clock)?);
     // The longest real traces would be primed over many minutes; all lanes at once is the worst for memory, too.
     let run = Run::start(folder.path(), &big, 64, Pace::Burst, 10_000_000)?;
+    let control = Control::start(clock)?;
     let (peak_mb, rows) = run.finish(clock)?;
     let mut sizes = size("big corpus, 64 lanes at once", peak_mb, &rows);
     sizes[0].at_most = Some(PEAK_MB_MAX);
     lines.extend(sizes);
+    lines.extend(lateness("big corpus, 64 lanes at once", &rows, &control.end()));
     for (what, lanes, step_ns) in [("64 lanes", 64, 10_000_000), ("1,000 lanes", 1000, 100_000_000)] {
         let what = format!("demo corpus, {what}");
         let run = Run::start(folder.path(), &demo, lanes, Pace::Recorded, step_ns)?;
@@ -237,7 +239,6 @@ struct Row {
     start_ns: u64,
     body_bytes: u64,
     content_chunks: u64,
-    phase: String,
 }
 
 fn size(what: &str, peak_mb: f64, rows: &[Row]) -> Vec<Line> {
@@ -257,8 +258,8 @@ fn size(what: &str, peak_mb: f64, rows: &[Row]) -> Vec<Line> {
 }
 
 fn lateness(what: &str, rows: &[Row], control: &[u64]) -> Vec<Line> {
-    let measured = rows.iter().filter(|row| row.phase == "profiling");
-    let late: Vec<u64> = measured
+    let late: Vec<u64> = rows
+        .iter()
         .map(|row| row.start_ns.saturating_sub(row.due_ns))
         .collect();
     let line = |name: &str, value| Line::new(format!("{name}; {what}"), value, "ms");
