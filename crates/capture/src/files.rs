@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use driver::secrets::Secrets;
 use record::append::Appender;
 
 use crate::CaptureError;
@@ -158,7 +159,7 @@ impl Files {
         &mut self,
         row: &Row,
         line: &JournalLine,
-        secrets: &[String],
+        secrets: &Secrets,
     ) -> Result<(), CaptureError> {
         let mut line = serde_json::to_string(line).expect("a line has only text and numbers");
         line.push('\n');

@@ -30,6 +30,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
 use driver::clock::Clock;
+use driver::secrets::SECRET_HEADERS;
 use driver::tls::TlsOptions;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -44,7 +45,7 @@ pub use tap::{ANSWER_BYTES_MAX, PROMPT_BYTES_MAX, WAITING_BYTES_MAX, WAITING_NOT
 
 use proxy::{Shared, Stop, Upstream};
 use recorder::Recorder;
-use tap::{SECRET_HEADERS, SessionHeaders, Tap};
+use tap::{SessionHeaders, Tap};
 
 /// Size at which a trace is finished unless told otherwise: 256 MiB of rows and prompt structure.
 pub const ROTATE_BYTES: u64 = 256 << 20;

@@ -16,7 +16,7 @@ use crate::blocks::{BLOCK_TOKENS, Blocks, Cut};
 use crate::files::{Files, Rotation};
 use crate::finish::Finished;
 use crate::prompt::Prompt;
-use crate::rows::{JournalLine, Row, one_line, scrubbed};
+use crate::rows::{JournalLine, Row, one_line};
 use crate::session::{Closing, Opening, SessionId, Sessions};
 use crate::tap::{Begun, Ended, Ending, Note};
 
@@ -365,5 +365,5 @@ fn text_line(opened: &Opened, answer: &Answer) -> String {
         "request_id": opened.begun.request_id, "request": request, "answer": answer.text,
         "tool_arguments": answer.tool_arguments,
     });
-    format!("{}\n", scrubbed(&line.to_string(), &opened.begun.secrets))
+    format!("{}\n", opened.begun.secrets.hide(&line.to_string()))
 }

@@ -4,6 +4,7 @@
 //! format keeps elsewhere: block ids for the sidecar, and what a Weka trace states of a request. Both are made whole, with
 //! the words of clients and servers cut to one line and keys taken out.
 
+use driver::secrets::Secrets;
 use serde::{Deserialize, Serialize};
 use trace::csv::{Optional, RowWriter};
 
@@ -46,7 +47,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// The row as a line of the data file.
-    pub(crate) fn line(&self, secrets: &[String]) -> Vec<u8> {
+    pub(crate) fn line(&self, secrets: &Secrets) -> Vec<u8> {
         let text = |text: &str| one_line(text, secrets);
         let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let time = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
@@ -130,21 +131,10 @@ pub(crate) struct JournalLine {
     pub(crate) stop: String,
 }
 
-/// `text` without any of `secrets`.
-pub(crate) fn scrubbed(text: &str, secrets: &[String]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets {
-        if text.contains(secret.as_str()) {
-            text = text.replace(secret.as_str(), "[key]");
-        }
-    }
-    text
-}
-
 /// `text` without secrets and control characters, cut at [`CELL_BYTES_MAX`].
-pub(crate) fn one_line(text: &str, secrets: &[String]) -> String {
+pub(crate) fn one_line(text: &str, secrets: &Secrets) -> String {
     let mut out = String::new();
-    for sign in scrubbed(text, secrets).chars() {
+    for sign in secrets.hide(text).chars() {
         let sign = if sign.is_control() { ' ' } else { sign };
         if out.len() + sign.len_utf8() > CELL_BYTES_MAX {
             break;
@@ -166,7 +156,7 @@ mod tests {
             status: "error",
             ..Row::default()
         };
-        let line = String::from_utf8(row.line(&["sk-secret".to_owned()])).unwrap();
+        let line = String::from_utf8(row.line(&Secrets::default().with("sk-secret"))).unwrap();
         assert!(line.contains(r#""a ""b"",  c [key]""#), "{line}");
         assert!(!line.contains("sk-secret") && line.ends_with('\n') && line.lines().count() == 1);
         assert_eq!(

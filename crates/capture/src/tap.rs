@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 
 use bytes::Bytes;
+use driver::secrets::{SECRET_HEADERS, Secrets};
 
 use crate::http1::head::RequestHead;
 
@@ -22,18 +23,6 @@ pub const ANSWER_BYTES_MAX: usize = 32 << 20;
 pub const WAITING_BYTES_MAX: usize = 1 << 30;
 /// Most notes that wait for the recorder.
 pub const WAITING_NOTES_MAX: usize = 16_384;
-
-/// Headers whose values are secrets.
-pub(crate) const SECRET_HEADERS: [&str; 6] = [
-    "authorization",
-    "proxy-authorization",
-    "x-api-key",
-    "api-key",
-    "x-goog-api-key",
-    "cookie",
-];
-/// Shorter values are not taken for secrets: removing them would garble what is no secret.
-const SECRET_BYTES_MIN: usize = 6;
 
 /// The protocols that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -165,7 +154,7 @@ pub(crate) struct Begun {
     pub(crate) parent: Option<String>,
     pub(crate) x_request_id: Option<String>,
     /// Values that must not appear in any file.
-    pub(crate) secrets: Vec<String>,
+    pub(crate) secrets: Secrets,
     pub(crate) content_encoding: Option<String>,
     pub(crate) body: Collected,
 }
@@ -276,34 +265,13 @@ impl Tap {
     }
 }
 
-/// Everything in a head that a key may stand in: whole header values, and their parts.
-fn secrets(head: &RequestHead) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut add = |value: &str| {
-        let value = value.trim();
-        if value.len() >= SECRET_BYTES_MIN && !value.eq_ignore_ascii_case("bearer") {
-            found.push(value.to_owned());
-        }
-    };
-    for (name, value) in &head.headers {
-        if SECRET_HEADERS.contains(&name.as_str()) {
-            let value = String::from_utf8_lossy(value);
-            value.split([' ', ';', ',']).for_each(&mut add);
-            value.split([';', '=']).skip(1).for_each(&mut add);
-        }
-    }
+fn secrets(head: &RequestHead) -> Secrets {
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_ref()));
     let query = head.target.split_once('?').map_or("", |(_, query)| query);
-    for pair in query.split('&') {
-        if let Some((name, value)) = pair.split_once('=')
-            && name.to_ascii_lowercase().contains("key")
-        {
-            add(value);
-        }
-    }
-    // The longest first, so that no part of one is left when another is removed.
-    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    found.dedup();
-    found
+    Secrets::of_head(headers, query)
 }
 
 #[cfg(test)]
@@ -336,22 +304,11 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_known_wherever_a_head_has_them() {
+    fn keys_are_known_in_headers_and_target() {
         let head = head(
-            "POST /v1/messages?api_key=query-secret HTTP/1.1\r\nAuthorization: Bearer sk-abcdef\r\n\
-             X-Api-Key: other-key-1\r\nCookie: a=cookie-1; b=cookie-22\r\nX-Other: plain-value\r\n\r\n",
+            "POST /v1/messages?api_key=query-secret HTTP/1.1\r\nAuthorization: Bearer sk-abcdef\r\n\r\n",
         );
-        let found = secrets(&head);
-        for secret in [
-            "query-secret",
-            "sk-abcdef",
-            "other-key-1",
-            "cookie-1",
-            "cookie-22",
-        ] {
-            assert!(found.iter().any(|one| one == secret), "{secret} in {found:?}");
-        }
-        assert!(!found.iter().any(|one| one == "plain-value" || one == "Bearer"));
+        assert_eq!(secrets(&head).hide("query-secret sk-abcdef"), "[key] [key]");
     }
 
     #[test]

@@ -16,7 +16,7 @@ const VARIABLE: &str = "TURNMILL_LOG";
 /// What a level can be.
 const LEVELS: &str = "off, error, warn, info, debug, trace";
 /// The crates whose events are shown: those that have any, by the first part of an event's target.
-const CRATES: [&str; 4] = ["turnmill", "corpus", "driver", "sim"];
+const CRATES: [&str; 5] = ["turnmill", "capture", "corpus", "driver", "sim"];
 
 /// Takes the level from the environment. To be called once.
 ///

@@ -26,6 +26,7 @@ use crate::exchange::{End, Received, drain, exchange};
 use crate::key::BearerKey;
 use crate::outcome::{Stop, settle};
 use crate::pool::Pool;
+use crate::secrets::Secrets;
 
 /// Longest time that a request may take, connecting included (aiperf 0.12.0).
 pub const REQUEST_DEADLINE: Duration = Duration::from_secs(21_600);
@@ -89,6 +90,7 @@ pub struct Client {
     path: String,
     /// Headers of every request, in their order on the wire; ids and length are filled in.
     headers: HeaderMap,
+    secrets: Secrets,
     session_header: HeaderName,
     deadline: Duration,
     connector: Connector,
@@ -108,10 +110,21 @@ impl Client {
             Some(query) => format!("{}?{query}", url.path()),
             None => url.path().to_owned(),
         };
+        let headers = common_headers(&options)?;
+        let mut secrets = Secrets::of_head(
+            headers
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_bytes())),
+            url.query().unwrap_or_default(),
+        );
+        if let Some(key) = &options.key {
+            secrets = key.added_to(secrets);
+        }
         Ok(Self {
             clock,
             path,
-            headers: common_headers(&options)?,
+            headers,
+            secrets,
             connector: Connector::new(&options.endpoint, options.tls, clock),
             session_header: options.session_header,
             deadline: options.deadline,
@@ -155,7 +168,7 @@ impl Client {
             cause = cancel.cancelled() => Stop::Cancelled(cause),
             () = tokio::time::sleep(self.deadline) => Stop::TimedOut(self.deadline),
         };
-        settle(&mut record, received, stop, self.clock.now_ns());
+        settle(&mut record, received, stop, self.clock.now_ns(), &self.secrets);
         log_end(&record);
         record
     }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use hyper::header::{HeaderValue, InvalidHeaderValue};
 
+use crate::secrets::Secrets;
+
 /// A bearer key. Neither its `Debug` form nor any error shows it.
 #[derive(Clone)]
 pub struct BearerKey(String);
@@ -12,6 +14,11 @@ impl BearerKey {
     /// Takes the key as the user gave it; white space at its ends (a file's last line end) is dropped.
     pub fn new(key: &str) -> Self {
         Self(key.trim().to_owned())
+    }
+
+    /// `secrets` and the key.
+    pub(crate) fn added_to(&self, secrets: Secrets) -> Secrets {
+        secrets.with(&self.0)
     }
 
     /// The `Authorization` header's value, marked as sensitive.

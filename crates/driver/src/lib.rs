@@ -4,7 +4,8 @@
 //! served there; [`client`] sends one request and gives back its record. Below it, [`body`] streams a prompt that is
 //! never held whole, a connection is driven in the task that uses it (no task of its own stands between socket and
 //! stamp), and [`clock`] is the only reader of time. [`cancel`] calls a request off and says why; [`descriptors`] asks
-//! for enough files before a run needs them; [`scrape`] reads the server's metrics beside it.
+//! for enough files before a run needs them; [`scrape`] reads the server's metrics beside it; [`secrets`] keeps
+//! keys out of what a server's words become.
 //!
 //! Never decides what is sent next, never parses a scenario, writes no file. Nothing is retried, with one exception:
 //! a kept connection that turns out to be closed before a byte of the answer came is replaced once (see [`client`]).
@@ -25,6 +26,7 @@ mod pool;
 pub mod prompts;
 pub mod run;
 pub mod scrape;
+pub mod secrets;
 pub mod server;
 mod stamped;
 pub mod tls;

@@ -8,6 +8,7 @@ use wire::error::{bounded, is_context_overflow};
 use wire::fold::{Answer, AnswerFault, BodyEnd, Verdict};
 
 use crate::exchange::{End, Received};
+use crate::secrets::Secrets;
 use crate::stamped::Marks;
 
 /// Why nothing more comes.
@@ -37,8 +38,14 @@ struct Fate {
     error: Option<String>,
 }
 
-/// Writes all that came into the record.
-pub(crate) fn settle(record: &mut RequestRecord, received: Received, stop: Stop, now_ns: u64) {
+/// Writes all that came into the record, `secrets` hidden in the server's words.
+pub(crate) fn settle(
+    record: &mut RequestRecord,
+    received: Received,
+    stop: Stop,
+    now_ns: u64,
+    secrets: &Secrets,
+) {
     let marks = received.marks.as_deref();
     let stamps = &mut record.stamps;
     stamps.connected_ns = received.connected_ns;
@@ -63,8 +70,9 @@ pub(crate) fn settle(record: &mut RequestRecord, received: Received, stop: Stop,
     record.outcome = fate.outcome;
     record.failure_kind = fate.failure_kind;
     record.cancel_cause = fate.cancel_cause;
-    record.error = fate.error.map(|text| bounded(&text));
+    record.error = fate.error.map(|text| bounded(&secrets.hide(&text)));
     fill_answer(record, answer);
+    record.finish_reason = record.finish_reason.take().map(|text| secrets.hide(&text));
 }
 
 fn fill_answer(record: &mut RequestRecord, answer: Answer) {

@@ -83,7 +83,9 @@ impl Pages {
         let http = untimed_http(tls)
             .connect_timeout(SCRAPE_CONNECT_DEADLINE)
             .build()
-            .map_err(|error| ServerError::Setup { why: in_full(&error) })?;
+            .map_err(|error| ServerError::Setup {
+                why: in_full(&error.without_url()),
+            })?;
         let own = server.request_url().origin();
         let pages = urls
             .into_iter()
@@ -277,13 +279,20 @@ impl PageReader {
     async fn fetch_page(&self, why: Why) -> Result<Scrape, String> {
         let request = self.request.try_clone().ok_or("the request cannot be repeated")?;
         let sent_ns = self.clock.now_ns();
-        let mut response = request.send().await.map_err(|error| in_full(&error))?;
+        let mut response = request
+            .send()
+            .await
+            .map_err(|error| in_full(&error.without_url()))?;
         let at_ns = self.clock.now_ns();
         if response.status() != StatusCode::OK {
             return Err(format!("status {}", response.status()));
         }
         let mut body = Vec::new();
-        while let Some(more) = response.chunk().await.map_err(|error| in_full(&error))? {
+        while let Some(more) = response
+            .chunk()
+            .await
+            .map_err(|error| in_full(&error.without_url()))?
+        {
             body.extend_from_slice(&more);
             if body.len() > prometheus::PAGE_BYTES_MAX {
                 return Err(format!("longer than {} bytes", prometheus::PAGE_BYTES_MAX));

@@ -10,6 +10,7 @@ use crate::causes::in_full;
 use crate::client::USER_AGENT;
 use crate::endpoint::Endpoint;
 use crate::key::BearerKey;
+use crate::secrets::Secrets;
 
 /// Longest time that connecting may take here.
 pub const ASK_CONNECT_DEADLINE: Duration = Duration::from_secs(10);
@@ -135,8 +136,8 @@ impl Inquirer {
         let url = endpoint.models_url();
         let body = self.get(&url).await?;
         let list: ModelList = serde_json::from_slice(&body).map_err(|error| ServerError::NoList {
-            url,
-            why: error.to_string(),
+            url: without_query(url),
+            why: self.secrets().hide(&error.to_string()),
         })?;
         Ok(list.data)
     }
@@ -149,9 +150,15 @@ impl Inquirer {
             .map(|told: Version| told.version)
     }
 
+    /// What the server was told and must not be quoted with.
+    fn secrets(&self) -> Secrets {
+        let none = Secrets::default();
+        self.key.as_ref().map_or(none.clone(), |key| key.added_to(none))
+    }
+
     async fn get(&self, url: &Url) -> Result<Vec<u8>, ServerError> {
         let unreachable = |why| ServerError::Unreachable {
-            url: url.clone(),
+            url: without_query(url.clone()),
             why,
         };
         let mut request = self.http.get(url.clone());
@@ -164,13 +171,13 @@ impl Inquirer {
         let mut response = request
             .send()
             .await
-            .map_err(|error| unreachable(in_full(&error)))?;
+            .map_err(|error| unreachable(in_full(&error.without_url())))?;
         let status = response.status();
         let mut body = Vec::new();
         while let Some(more) = response
             .chunk()
             .await
-            .map_err(|error| unreachable(in_full(&error)))?
+            .map_err(|error| unreachable(in_full(&error.without_url())))?
         {
             if body.len() + more.len() > ASK_BYTES_MAX {
                 return Err(unreachable(format!(
@@ -180,15 +187,22 @@ impl Inquirer {
             body.extend_from_slice(&more);
         }
         if status != StatusCode::OK {
-            let text = wire::error::bounded(&String::from_utf8_lossy(&body));
+            let text = self.secrets().hide(&String::from_utf8_lossy(&body));
+            let text = wire::error::bounded(&text);
             return Err(ServerError::Status {
-                url: url.clone(),
+                url: without_query(url.clone()),
                 status,
                 text,
             });
         }
         Ok(body)
     }
+}
+
+/// `url` without its query, in which gateways take keys. A user or password in it is refused earlier.
+fn without_query(mut url: Url) -> Url {
+    url.set_query(None);
+    url
 }
 
 /// The HTTP library for everything that is not timed: same trust as timed requests, no proxy.

@@ -1,30 +1,22 @@
 //! `simulate`: a whole run in virtual time.
 
+use super::plan::{Drawn, draw};
 use crate::args::{Format, ServiceArgs, SimulateArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::render;
-use crate::workload::{self, Read};
-use replay::Plan;
 use replay::simulate::{Failure, Glob, Service, ServiceModel, simulate};
 use serde_json::json;
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
-    let Read::Scenario(scenario) = workload::read(&args.scenario)? else {
+    let Some(Drawn {
+        plan,
+        traces,
+        settings,
+    }) = draw(&args.scenario)?
+    else {
         return Ok(Exit::Invalid);
     };
-    let limit = workload::context_limit(&args.scenario, &scenario.replay, None)?;
-    let clock = super::start_clock();
-    let file = super::runtime()?.block_on(workload::corpus_file(
-        &args.scenario,
-        &scenario.replay,
-        false,
-        clock,
-    ))?;
-    let corpus = workload::load(&file, &scenario.replay, limit)?;
-    let settings = workload::settings(&args.scenario, &scenario);
-    let traces = workload::shared(corpus.traces);
-    let plan = Plan::draw(&traces, &settings)?;
     let warmup_requests = plan.warmup_request_count();
     let log = simulate(traces.clone(), settings.clone(), plan, &model(&args.service));
     match args.format {

@@ -12,6 +12,7 @@ mod oracle;
 mod reuse;
 mod scrape;
 mod script;
+mod secrets;
 mod server;
 mod stamps;
 mod tls;
