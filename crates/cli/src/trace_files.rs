@@ -7,7 +7,7 @@ use anyhow::Context;
 use corpus::convert::pieces;
 use record::folder::RunReader;
 use record::request::{Phase, RequestRecord};
-use record::trace_rows::{TraceRows, trace_header};
+use record::trace_rows::{Scraped, TraceRows, trace_header};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind};
@@ -77,7 +77,7 @@ pub(crate) fn write(folder: &Path, traces: Option<&[Arc<Trace>]>) -> anyhow::Res
     if let Some(prompts) = prompts {
         prompts.write(&mut bundle)?;
     }
-    let mut header = trace_header(&header, &marks);
+    let mut header = trace_header(&header, &marks, Scraped::of_folder(folder, &marks)?);
     // A run that was killed in its warm-up has not said how many requests that had.
     header.warm_up_requests = header.warm_up_requests.max(warm_up_rows);
     Ok(bundle.finish(&header)?)

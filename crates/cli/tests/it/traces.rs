@@ -1,6 +1,6 @@
 //! Traces from the outside: what a run leaves behind can be verified and resolved, forms are converted, contents are told.
 
-use crate::support::{Bench, err, json, out, text, turnmill};
+use crate::support::{Bench, err, json, out, sha256, text, turnmill};
 use record::folder::RunReader;
 use record::request::{Phase, RequestRecord};
 use sim::{Config, Server};
@@ -73,6 +73,27 @@ fn a_run_is_a_trace() {
         header.contains("mode: \"real\"\n") && header.contains("trace_version: 3\n"),
         "{header}"
     );
+    // What is known of server and load, and nothing that is not.
+    let summary = json(&["report", text(&folder), "--format", "json"]);
+    let cache = &summary["server_metrics"]["cache"];
+    let count = |key: &str| cache[key].as_f64().unwrap() as u64;
+    let scenario = sha256(&std::fs::read(&bench.scenario).unwrap());
+    for line in [
+        format!("workload_seed: {}", summary["run"]["seed"]),
+        format!("workload_spec: \"{} sha256:{scenario}\"", text(&bench.scenario)),
+        "  type: \"vllm\"".to_owned(),
+        format!("  model: {}", summary["run"]["server"]["model"]),
+        "  block_size: 64".to_owned(),
+        format!("  max_model_len: {}", summary["run"]["server"]["max_model_len"]),
+        "network: {}".to_owned(),
+        format!("  source: {}", cache["source"]),
+        format!("  hit_rate: {}", cache["share"]),
+        format!("  block_hits: {}", count("hit_tokens")),
+        format!("  block_queries: {}", count("query_tokens")),
+    ] {
+        assert!(header.lines().any(|found| found == line), "{line} in {header}");
+    }
+    assert!(count("hit_tokens") > 0 && !header.contains("gpu_memory_utilization"));
     let rows = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(rows("trace.warmup.csv").lines().count(), warm_up + 1);
 

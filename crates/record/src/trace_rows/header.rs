@@ -3,12 +3,14 @@
 use jiff::Timestamp;
 use trace::header::{Header, Mode, Server, Slo};
 
+use super::Scraped;
 use super::warm_up_requests;
 use crate::header::RunHeader;
 use crate::marks::Mark;
 
-/// The trace header of a run. Its time of making is that of the last mark, so that the same files give the same header.
-pub fn trace_header(header: &RunHeader, marks: &[Mark]) -> Header {
+/// The trace header of a run. Its time of making is that of the last mark, so that the same files give the same header. What
+/// is not known is left out; so is the round trip to the server, which nobody has measured.
+pub fn trace_header(header: &RunHeader, marks: &[Mark], scraped: Scraped) -> Header {
     let made_ns = marks.last().map_or(0, |mark| i128::from(mark.at_ns));
     let made = Timestamp::from_nanosecond(header.wall_start.as_nanosecond() + made_ns);
     Header {
@@ -19,8 +21,9 @@ pub fn trace_header(header: &RunHeader, marks: &[Mark]) -> Header {
         server: Server {
             model: Some(header.server.model.clone()),
             max_model_len: header.server.max_model_len,
-            ..Server::default()
+            ..scraped.server
         },
+        observed_kv: scraped.kv,
         goodput_slo_targets: header
             .slo
             .iter()

@@ -4,6 +4,7 @@
 //! a trace's sessions have no gap. Arrivals count from the start of the request's phase; the other stamps are wall time.
 
 mod header;
+mod scraped;
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,6 +12,7 @@ use std::fmt::Write;
 use trace::csv::Row;
 
 pub use header::trace_header;
+pub use scraped::Scraped;
 
 use crate::header::RunHeader;
 use crate::marks::{Mark, RunEvent};
