@@ -160,7 +160,10 @@ impl Recorder {
         let row = self.row(&opened, ended, &answer, &cut, failure.as_deref());
         let line = self.journal_line(&opened, &row, &answer, cut, tokens_from);
         self.rounds.insert(opened.session, (row.round_index + 1, end_ns));
-        self.files.append(&row, &line, &opened.begun.secrets)?;
+        let anchor_ns = self.clock.wall_anchor_ns();
+        let chunks = answer.content_ns.iter();
+        let chunks_us = chunks.map(|ns| ((anchor_ns + ns) / NS_PER_US).cast_signed());
+        self.files.append(&row, &line, chunks_us, &opened.begun.secrets)?;
         if self.keeps_text {
             self.files.append_text(&text_line(&opened, &answer))?;
         }
@@ -209,7 +212,7 @@ impl Recorder {
         } else {
             begun.arrival_ns.saturating_sub(last_end_ns)
         };
-        let output_tokens = answer.usage.completion_tokens.unwrap_or(answer.n_chunks);
+        let output_tokens = answer.usage.completion_tokens.unwrap_or(answer.n_chunks());
         let reasoning = answer.usage.reasoning_tokens.unwrap_or(0).min(output_tokens);
         let n_clients = self.clients.len();
         let client = *self.clients.entry(begun.client).or_insert(n_clients);
@@ -232,7 +235,7 @@ impl Recorder {
             send_time_us: wall_us(ended.sent_ns.unwrap_or(begun.arrival_ns)),
             first_chunk_time_us: answer.first_content_ns.map_or(0, wall_us),
             last_chunk_time_us: answer.last_content_ns.map_or(0, wall_us),
-            num_chunks: answer.n_chunks,
+            num_chunks: answer.n_chunks(),
             status: if failure.is_some() { "error" } else { "ok" },
             error_message: failure.unwrap_or_default().to_owned(),
             finish_reason: answer.finish_reason.clone().unwrap_or_default(),

@@ -5,17 +5,17 @@
 
 use anyhow::Context;
 use corpus::convert::pieces;
-use record::folder::RunReader;
+use record::folder::{Entry, RunReader};
 use record::request::{Phase, RequestRecord};
 use record::trace_rows::{Scraped, TraceRows, trace_header};
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind};
-use std::path::Path;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trace::blocks::{ChainIds, Ids, Root};
 use trace::bundle::{Bundle, BundleFiles};
-use trace::csv::{Optional, RowWriter};
+use trace::csv::{CHUNK_COLUMNS, Optional, RowWriter, chunk_lines, chunk_times_name};
 use trace::header::Stored;
 use tree::{BLOCK_TOKENS, Trace};
 
@@ -83,8 +83,38 @@ pub(crate) fn write(folder: &Path, traces: Option<&[Arc<Trace>]>) -> anyhow::Res
     Ok(bundle.finish(&header)?)
 }
 
+/// Writes when each content chunk of the measurement came, beside the data file of the run in `folder`.
+pub(crate) fn write_chunk_times(folder: &Path) -> anyhow::Result<PathBuf> {
+    let reader = RunReader::open(folder)?;
+    let header = reader.header().context("run.json is absent")?;
+    let rows = TraceRows::new(header, reader.marks());
+    let files = BundleFiles::of_run(folder);
+    let name = chunk_times_name(&files.data);
+    let (path, partial) = (files.path(&name), files.path(&format!("{name}.partial")));
+    let failed = || format!("{} cannot be written", path.display());
+    let write = || -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(256 << 10, File::create(&partial)?);
+        out.write_all(CHUNK_COLUMNS.as_bytes())?;
+        let mut lines = String::new();
+        for entry in reader {
+            let Ok(Entry { record, .. }) = entry else {
+                continue;
+            };
+            if record.phase == Phase::Profiling {
+                lines.clear();
+                chunk_lines(&mut lines, rows.request_id(&record), rows.chunk_times(&record));
+                out.write_all(lines.as_bytes())?;
+            }
+        }
+        out.flush()?;
+        fs::rename(&partial, &path)
+    };
+    write().with_context(failed)?;
+    Ok(path)
+}
+
 /// A sidecar that a killed writer left belongs to no binding.
-fn remove_sidecar(files: &BundleFiles) -> std::io::Result<()> {
+fn remove_sidecar(files: &BundleFiles) -> io::Result<()> {
     match fs::remove_file(files.path(&files.blocks)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -31,7 +31,7 @@ fn a_run_is_a_trace() {
     let server = Server::start(config).unwrap();
     let bench = Bench::demo(&["concurrency: 6", "benchmark_duration_s: 5", "grace_period_s: 5"]);
     let (url, folder) = (server.url(), bench.out());
-    let output = turnmill(&bench.arguments("run", &["--url", &url, "--out", text(&folder)]));
+    let output = turnmill(&bench.arguments("run", &["--url", &url, "--out", text(&folder), "--chunk-times"]));
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(
         !err(&output).contains("trace was not written"),
@@ -107,6 +107,9 @@ fn a_run_is_a_trace() {
         .enumerate()
         .map(|(at, name)| (name, at))
         .collect();
+    let chunks = rows("trace.itl.csv");
+    let mut chunks = chunks.lines();
+    assert_eq!(chunks.next(), Some("request_id,chunk_index,timestamp_us"));
     for (line, record) in lines.zip(&profiling) {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |name: &str| cells[columns[name]].parse::<u64>().unwrap();
@@ -120,7 +123,22 @@ fn a_run_is_a_trace() {
         );
         assert_eq!(number("num_chunks"), record.chunks.len() as u64);
         assert_eq!(number("output_tokens"), record.usage.completion_tokens.unwrap());
+        // Chunk times begin and end when the row says, and have the records' gaps.
+        let mut before = None;
+        for (index, chunk) in record.chunks.iter().enumerate() {
+            let cells = chunks.next().unwrap().split(',');
+            let cells: Vec<u64> = cells.map(|cell| cell.parse().unwrap()).collect();
+            assert_eq!(cells[..2], [number("request_id"), index as u64]);
+            if index == 0 {
+                assert_eq!(cells[2], number("first_chunk_time_us"));
+            }
+            if let Some((at_us, at_ns)) = before.replace((cells[2], chunk.at_ns)) {
+                assert!(((cells[2] - at_us) * 1000).abs_diff(chunk.at_ns - at_ns) <= 1000);
+            }
+        }
+        assert_eq!(before.unwrap().0, number("last_chunk_time_us"));
     }
+    assert_eq!(chunks.next(), None, "the measurement alone");
 
     // And it can be told in other forms.
     let lines = folder.join("mooncake.jsonl");

@@ -105,6 +105,11 @@ impl TraceRows {
         }
     }
 
+    /// When the content chunks of a record came, in wall µs since 1970.
+    pub fn chunk_times(&self, record: &RequestRecord) -> impl Iterator<Item = i64> {
+        record.chunks.iter().map(|chunk| self.wall_us(Some(chunk.at_ns)))
+    }
+
     /// Wall time of a stamp in µs since 1970; 0 for none.
     fn wall_us(&self, stamp_ns: Option<u64>) -> i64 {
         stamp_ns.map_or(0, |ns| ((self.wall_start_ns + i128::from(ns)) / 1000) as i64)
