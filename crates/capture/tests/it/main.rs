@@ -8,3 +8,4 @@ mod latency;
 mod recorded;
 mod rig;
 mod round_trip;
+mod tls;
