@@ -17,6 +17,7 @@ mod http1;
 mod prompt;
 mod proxy;
 mod recorder;
+mod responses;
 mod rows;
 mod session;
 mod tap;
@@ -40,6 +41,7 @@ pub use error::CaptureError;
 pub use files::{Rotation, TracePaths};
 pub use finish::Finished;
 pub use proxy::{CONNECT_DEADLINE, CONNECTIONS_MAX, DRAIN_DEADLINE, UpstreamError};
+pub use responses::SAID_BYTES_MAX;
 pub use session::{LISTS_MAX, OPEN_TURN_NS_MAX, SESSIONS_MAX};
 pub use tap::{ANSWER_BYTES_MAX, PROMPT_BYTES_MAX, WAITING_BYTES_MAX, WAITING_NOTES_MAX};
 

@@ -16,6 +16,7 @@ use crate::blocks::{BLOCK_TOKENS, Blocks, Cut};
 use crate::files::{Files, Rotation};
 use crate::finish::Finished;
 use crate::prompt::Prompt;
+use crate::responses::Responses;
 use crate::rows::{JournalLine, Row, one_line};
 use crate::session::{Closing, Opening, SessionId, Sessions};
 use crate::tap::{Begun, Ended, Ending, Note};
@@ -33,6 +34,7 @@ pub(crate) struct Recorder {
     rotation: Rotation,
     keeps_text: bool,
     sessions: Sessions,
+    responses: Responses,
     blocks: Blocks,
     open: HashMap<u64, Opened>,
     /// Of the trace that is being written: rounds of each session, and the end of its last one.
@@ -58,6 +60,7 @@ impl Recorder {
             rotation,
             keeps_text,
             sessions: Sessions::default(),
+            responses: Responses::default(),
             blocks: Blocks::new(),
             open: HashMap::new(),
             rounds: HashMap::new(),
@@ -103,7 +106,13 @@ impl Recorder {
     }
 
     fn begin(&mut self, mut begun: Box<Begun>) {
-        let prompt = read_prompt(&begun);
+        let mut prompt = read_prompt(&begun);
+        if let Ok(prompt) = &mut prompt {
+            let previous = prompt.previous_response.as_deref();
+            if let Some(before) = previous.and_then(|id| self.responses.before(id)) {
+                prompt.carry(&before);
+            }
+        }
         if !self.keeps_text {
             begun.body.forget_pieces();
         }
@@ -157,6 +166,14 @@ impl Recorder {
                 response_id: answer.response_id.as_deref(),
             },
         );
+        if let (Some(id), Ok(prompt)) = (&answer.response_id, &opened.prompt) {
+            let texts = answer.tool_arguments.iter().chain([&answer.text]);
+            let texts: Vec<&str> = texts
+                .map(String::as_str)
+                .filter(|text| !text.is_empty())
+                .collect();
+            self.responses.note(id, prompt, &texts);
+        }
         let row = self.row(&opened, ended, &answer, &cut, failure.as_deref());
         let line = self.journal_line(&opened, &row, &answer, cut, tokens_from);
         self.rounds.insert(opened.session, (row.round_index + 1, end_ns));
@@ -180,9 +197,7 @@ impl Recorder {
         };
         match &opened.prompt {
             // A prompt that nobody counted or answered must not decide how later ones are cut.
-            Ok(prompt)
-                if prompt.previous_response.is_none() && (is_ok || counted.is_some() || prompt.is_ids) =>
-            {
+            Ok(prompt) if !prompt.lacks_beginning() && (is_ok || counted.is_some() || prompt.is_ids) => {
                 let cut = self
                     .blocks
                     .cut(&prompt.model, &prompt.bytes, prompt.is_ids, counted);
