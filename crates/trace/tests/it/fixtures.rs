@@ -297,7 +297,7 @@ fn chunk_times_have_the_form_of_the_fixture_s() {
         let mut cells = line.split(',').map(|cell| cell.parse::<i64>().unwrap());
         let mut cell = || cells.next().unwrap();
         let request = stamps.entry(cell().cast_unsigned()).or_default();
-        assert_eq!(cell(), request.len() as i64);
+        assert_eq!(cell(), i64::try_from(request.len()).unwrap());
         request.push(cell());
     }
     let mut again = CHUNK_COLUMNS.to_owned();
