@@ -13,7 +13,7 @@ use driver::clock::{Clock, Pacing};
 use driver::endpoint::Endpoint;
 use driver::key::BearerKey;
 use driver::prompts::Prompts;
-use driver::run::{Ended, FailedThreshold, Job};
+use driver::run::{Ended, FailedThreshold, Job, Trees};
 use driver::scrape::{Bell, Pages, Scraper};
 use driver::server::{Inquirer, choose_model, max_model_len};
 use driver::tls::TlsOptions;
@@ -262,10 +262,11 @@ impl Session {
         let (shown, show) = watch::channel(None);
         let showing = tokio::spawn(progress::show(show, clock));
         let traces = self.traces.clone();
+        let load = Trees::new(&self.plan, self.traces.clone(), self.prompts)
+            .context("no thread for drawing prompts")?;
         let job = Job {
-            replay: Replay::new(self.traces.clone(), self.settings, self.plan),
-            traces: self.traces,
-            prompts: Arc::new(self.prompts),
+            machine: Replay::new(self.traces, self.settings, self.plan),
+            load,
             client: Arc::new(self.client),
             clock,
             pacing: Pacing::Sleep,

@@ -28,7 +28,7 @@ mod timers;
 
 pub use dialect::{Dialect, Rules};
 pub use machine::{
-    Action, Event, Machine, Mark, Outcome, Phase, Replay, RequestKey, RunEnd, Send, Standing, StreamId,
+    Action, Asked, Event, Machine, Mark, Outcome, Phase, Replay, RequestKey, RunEnd, Send, Standing, StreamId,
 };
 pub use marker::marker_hex;
 pub use sampler::Sampling;

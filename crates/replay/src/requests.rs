@@ -7,7 +7,7 @@
 use crate::dialect::{CANCEL_SETTLE_S, CLOCK_RESOLUTION_S};
 use crate::machine::INTERRUPT_DRAIN_S;
 use crate::timers::Timers;
-use crate::{Action, Event, Machine, Mark, Outcome, Phase, RequestKey, RunEnd, Seconds, Standing};
+use crate::{Action, Asked, Event, Machine, Mark, Outcome, Phase, RequestKey, RunEnd, Seconds, Standing};
 use std::collections::HashMap;
 
 /// When the requests of a trace are due and which follows which. Positions are those of the trace's order.
@@ -71,6 +71,16 @@ pub struct Ask {
     pub due: Seconds,
     /// How long the cap kept it back.
     pub held: Seconds,
+}
+
+impl Asked for Ask {
+    fn request(&self) -> RequestKey {
+        self.request
+    }
+
+    fn due(&self) -> Seconds {
+        self.due
+    }
 }
 
 /// A replay as a state machine.

@@ -206,10 +206,29 @@ pub struct Standing {
     pub idle_shifts: (u64, Seconds),
 }
 
+/// What a machine says of a request to send.
+pub trait Asked {
+    /// Names it in [`Event::Returned`].
+    fn request(&self) -> RequestKey;
+
+    /// When the schedule wanted it.
+    fn due(&self) -> Seconds;
+}
+
+impl Asked for Send {
+    fn request(&self) -> RequestKey {
+        self.request
+    }
+
+    fn due(&self) -> Seconds {
+        self.due
+    }
+}
+
 /// Decides what is sent, and when: fed with events and a time, it gives actions and the time of its next wake.
 pub trait Machine {
     /// What it says of a request to send.
-    type Ask;
+    type Ask: Asked;
 
     /// Works through `event` at `now`, which never goes back, and gives what follows from it.
     fn handle(&mut self, now: Seconds, event: Event) -> Vec<Action<Self::Ask>>;
