@@ -262,12 +262,14 @@ impl Run {
             turns_total: conversation.turns.len() as u32,
             depth: conversation.depth,
             marker: send.marker.clone(),
+            slo_class: None,
             isl_planned: turn.input_tokens,
             osl_planned: send.max_tokens_override.unwrap_or(turn.max_tokens),
             theoretical_hit_blocks: turn.cache.hit_blocks,
             theoretical_total_blocks: turn.cache.total_blocks,
             body_bytes: 0,
             response_bytes: 0,
+            held_ns: 0,
             stamps: Stamps {
                 due_ns: self.stamp(send.due),
                 ..Stamps::default()
