@@ -204,6 +204,7 @@ impl Session {
                 dropped: selection.dropped as u64,
                 largest: selection.largest,
             }),
+            trace: None,
             validity: ValidityInputs {
                 scenario: Some(scenario.replay.scenario.clone()),
                 override_locks: scenario.broken_locks.clone(),

@@ -339,12 +339,14 @@ fn blank(due_ns: u64) -> RequestRecord {
         turns_total: 0,
         depth: 0,
         marker: String::new(),
+        slo_class: None,
         isl_planned: 0,
         osl_planned: 0,
         theoretical_hit_blocks: 0,
         theoretical_total_blocks: 0,
         body_bytes: 0,
         response_bytes: 0,
+        held_ns: 0,
         stamps: Stamps {
             due_ns,
             ..Stamps::default()

@@ -151,7 +151,7 @@ fn closed_keeps_so_many_in_flight_in_order() {
     assert!(
         came.sent
             .iter()
-            .all(|(_, due, held, at)| due == at && *held == 0.0)
+            .all(|(_, due, held, at)| due.total_cmp(at).is_eq() && held.total_cmp(&0.0).is_eq())
     );
 }
 
