@@ -211,6 +211,21 @@ impl Client {
         record
     }
 
+    /// The record of a request that cannot be made, for the reason given.
+    pub fn give_up(&self, mut record: RequestRecord, why: String) -> RequestRecord {
+        record.stamps.start_ns = self.clock.now_ns();
+        let stop = Stop::End(End::Failed(FailureKind::Unsent, why));
+        settle(
+            &mut record,
+            Received::default(),
+            stop,
+            self.clock.now_ns(),
+            &self.secrets,
+        );
+        log_end(&record);
+        record
+    }
+
     /// The request on a kept connection or a new one, and once more on a new one if the kept one was closed.
     async fn carry_out(
         &self,

@@ -5,6 +5,7 @@
 
 mod live;
 mod names;
+mod recorded;
 mod trees;
 
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ use crate::scrape::Bell;
 
 use live::Live;
 pub use live::{Counts, FailedThreshold, Progress};
+pub use recorded::{Recorded, SloHints};
 pub use trees::Trees;
 
 /// How often the progress is made known.
@@ -62,8 +64,8 @@ pub trait Load: Send {
     fn prepare(&self, ask: Self::Ask) -> Prepare;
 }
 
-/// Makes what a request sends.
-pub type Prepare = Box<dyn FnOnce() -> Outgoing + Send>;
+/// Makes what a request sends; an error says why that cannot be.
+pub type Prepare = Box<dyn FnOnce() -> Result<Outgoing, String> + Send>;
 
 /// What the run leaves behind, in the order in which it happens.
 #[derive(Debug)]
@@ -215,8 +217,11 @@ impl<M: Machine, L: Load<Ask = M::Ask>> Run<M, L> {
         let prepare = self.load.prepare(ask);
         let client = self.client.clone();
         self.tasks.spawn(async move {
-            let outgoing = prepare();
-            (request, client.send(record, outgoing, cancellation).await)
+            let record = match prepare() {
+                Ok(outgoing) => client.send(record, outgoing, cancellation).await,
+                Err(why) => client.give_up(record, why),
+            };
+            (request, record)
         });
     }
 

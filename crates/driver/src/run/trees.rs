@@ -88,6 +88,6 @@ impl Load for Trees {
 
     fn prepare(&self, send: replay::Send) -> Prepare {
         let prompts = self.prompts.clone();
-        Box::new(move || Outgoing::new(prompts.body(&send)))
+        Box::new(move || Ok(Outgoing::new(prompts.body(&send))))
     }
 }
