@@ -1,9 +1,14 @@
-//! One run of session trees from its prepared parts to its summary; [`running`] does what every run does.
+//! One run from its document to its summary: of session trees here, of a trace file in [`requests`]. [`running`] does what
+//! every run does.
 
+mod choices;
 mod facts;
+mod requests;
 mod running;
 mod target;
+mod timetable;
 
+pub(crate) use requests::{Chosen, TraceSession};
 pub(crate) use target::Target;
 
 use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
@@ -83,10 +88,7 @@ impl Session {
         let settings = workload::settings(args, scenario);
         let envelope = Envelope::new(&EnvelopeOptions {
             model: target.facts.model.clone(),
-            limit_key: match send.output_limit_key {
-                LimitKey::MaxCompletionTokens => corpus::prompt::LimitKey::MaxCompletionTokens,
-                LimitKey::MaxTokens => corpus::prompt::LimitKey::MaxTokens,
-            },
+            limit_key: send.output_limit_key.unwrap_or_default().into(),
             min_tokens: send.min_tokens,
             extra: send.wire.extra.clone(),
             ignore_eos: scenario.replay.ignore_eos && !states_ignore_eos(&send.wire),
@@ -268,7 +270,7 @@ fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<
         ("usage_asked".to_owned(), json!(send.wire.usage)),
         (
             "output_limit_key".to_owned(),
-            json!(match send.output_limit_key {
+            json!(match send.output_limit_key.unwrap_or_default() {
                 LimitKey::MaxCompletionTokens => "max_completion_tokens",
                 LimitKey::MaxTokens => "max_tokens",
             }),
