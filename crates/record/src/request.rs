@@ -39,6 +39,8 @@ pub enum FailureKind {
     Malformed,
     /// No connection.
     Connect,
+    /// Its prompt could not be made, so nothing was sent.
+    Unsent,
 }
 
 /// Why a request was cancelled.

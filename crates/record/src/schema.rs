@@ -106,7 +106,7 @@ row! {
     malformed_events: u64, "events", "Events that were no JSON of the expected shape.";
     outcome: Worded<Outcome>, "word", "`ok`, `failed`, `overflow` (the prompt does not fit the context window) or `cancelled`.";
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    failure_kind: Option<Worded<FailureKind>>, "word", "`refused` (HTTP status), `error_object`, `truncated`, `timed_out`, `broken_stream`, `malformed` or `connect`.";
+    failure_kind: Option<Worded<FailureKind>>, "word", "`refused` (HTTP status), `error_object`, `truncated`, `timed_out`, `broken_stream`, `malformed`, `connect` or `unsent` (its prompt could not be made).";
     #[serde(skip_serializing_if = "Option::is_none", default)]
     cancel_cause: Option<Worded<CancelCause>>, "word", "`grace`, `interrupt` or `abort`.";
     #[serde(skip_serializing_if = "Option::is_none", default)]

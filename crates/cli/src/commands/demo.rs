@@ -6,6 +6,7 @@ use crate::session::{self, PromptText, Session, Target};
 use crate::workload::{self, Read};
 use crate::{folder, output};
 use anyhow::Context;
+use driver::endpoint::CHAT_PATH;
 use sim::{Config, Server};
 use std::path::Path;
 
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
         let Read::Scenario(scenario) = workload::read_quietly(&scenario_args)? else {
             return Ok(Exit::Invalid);
         };
-        let target = Target::ask(&send_args).await?;
+        let target = Target::ask(&send_args, CHAT_PATH).await?;
         let limit = workload::context_limit(&scenario_args, &scenario.replay, target.max_model_len())?;
         let text = PromptText::load(&PromptArgs {
             tokenizer: "builtin".to_owned(),

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::session::{self, PromptText, Session, Target};
 use crate::workload::{self, Read};
 use crate::{folder, output};
+use driver::endpoint::CHAT_PATH;
 use driver::run::Ended;
 use record::summary::Summary;
 use std::path::Path;
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     };
     let out = folder::for_run(args.out.as_deref(), &clock)?;
     super::runtime()?.block_on(async {
-        let target = Target::ask(&args.send).await?;
+        let target = Target::ask(&args.send, CHAT_PATH).await?;
         let limit = workload::context_limit(&args.scenario, &scenario.replay, target.max_model_len())?;
         let text = PromptText::load(&args.prompt)?;
         let file =

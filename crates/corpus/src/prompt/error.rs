@@ -86,6 +86,19 @@ pub enum PromptError {
         /// How many it takes.
         bytes: u64,
     },
+    /// A tokenizer of which prompts cannot be drawn.
+    #[error(
+        "of the tokenizer's {candidates} plain words and letters only {safe} stay the same tokens when their joined text is \
+         encoded; {} are needed\nhint: prompts that are drawn, as a trace file's are, need a vocabulary of whole words that \
+         begin with a blank (byte-level BPE, SentencePiece, WordPiece), or `builtin`",
+        super::drawn::LEAST_SAFE_TOKENS
+    )]
+    TooFewSafeTokens {
+        /// How many were tried.
+        candidates: usize,
+        /// How many of them may be drawn.
+        safe: usize,
+    },
     /// An extra field that would replace the replayed prompt.
     #[error("an extra input may not be named `{name}`: that is the prompt which is replayed")]
     ReservedField {

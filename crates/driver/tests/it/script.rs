@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use driver::body::{BodySource, WholeBody};
 use driver::cancel::Cancellation;
-use driver::client::{Client, ClientOptions};
+use driver::client::{Client, ClientOptions, Outgoing};
 use driver::clock::Clock;
 use driver::endpoint::{CHAT_PATH, Endpoint};
 use driver::tls::TlsOptions;
@@ -199,8 +199,8 @@ pub(crate) fn client_with(options: ClientOptions) -> Client {
 
 pub(crate) const BODY: &str = "{\"messages\":[]}";
 
-pub(crate) fn body() -> Box<dyn BodySource> {
-    Box::new(WholeBody::new(Bytes::from_static(BODY.as_bytes())))
+pub(crate) fn body() -> Outgoing {
+    Outgoing::new(WholeBody::new(Bytes::from_static(BODY.as_bytes())))
 }
 
 /// Sends one small request.

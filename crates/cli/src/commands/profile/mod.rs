@@ -68,7 +68,7 @@ async fn prepare(
         output::say(&format!("note: the seed is {seed}"));
     }
     let send = send_args(args, resolved)?;
-    let target = Target::ask(&send).await?;
+    let target = Target::ask(&send, CHAT_PATH).await?;
     let text = PromptText::load(&prompt_args(args, target.model())?)?;
     let corpus = corpus_file::locate(args, resolved, inputs, clock).await?;
     let scenario_args = ScenarioArgs {
