@@ -71,7 +71,15 @@ fn the_document_names_every_key_and_word() {
             pool: Some(String::new()),
             plan: Some(String::new()),
         },
-        slo: [(CLASS.to_owned(), Slo::default())].into(),
+        slo: [(
+            CLASS.to_owned(),
+            Slo {
+                ttft_ms: 1.0,
+                itl_ms: 1.0,
+                e2e_ms: 1.0,
+            },
+        )]
+        .into(),
         ..header()
     };
     let run = RunHeader {
@@ -83,7 +91,9 @@ fn the_document_names_every_key_and_word() {
         ..ServerMetrics::default()
     };
     let mut tally = Tally::new(Some(run), &[]).beside(Some(metrics));
-    for record in records() {
+    for mut record in records() {
+        record.slo_class = Some(CLASS.into());
+        record.held_ns = 1;
         tally.push(&record::folder::Entry {
             record,
             chunks_known: true,

@@ -52,7 +52,7 @@ pub(crate) fn header() -> RunHeader {
             latency_window_s: None,
         },
         slo: BTreeMap::from([(
-            "critical".to_owned(),
+            "default".to_owned(),
             Slo {
                 ttft_ms: 150.0,
                 itl_ms: 50.0,

@@ -190,7 +190,7 @@ pub(super) fn input_config(run: &RunHeader) -> Map<String, Value> {
     let config = json!({
         "models": {"items": [{"name": run.server.model}]},
         "endpoint": {"urls": [run.server.url.as_str()], "type": "chat", "streaming": true},
-        "phases": [{"name": "profiling", "kind": "profiling", "concurrency": run.concurrency}],
+        "phases": [{"name": "profiling", "kind": "profiling", "concurrency": (run.concurrency > 0).then_some(run.concurrency)}],
         "server_metrics": {"enabled": true},
     });
     match config {
