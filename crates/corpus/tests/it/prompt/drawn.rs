@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use corpus::prompt::{
-    Drawer, DrawnBody, DrawnMessage, DrawnOptions, DrawnPrompt, Envelope, EnvelopeOptions, SafeTokens,
-    Stretch, Tokenizer,
+    Drawer, DrawnBody, DrawnMessage, DrawnOptions, DrawnPrompt, Envelope, EnvelopeOptions, RequestBody,
+    SafeTokens, Stretch, Tokenizer,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -13,6 +13,14 @@ use tree::segments::Role;
 
 use super::real_pool::qwen2;
 use super::{builtin, collect_chunks, envelope};
+
+/// Bodies are made in one place and sent in another.
+const _: fn() = || {
+    fn goes_anywhere<T: Send + 'static>() {}
+    goes_anywhere::<DrawnBody>();
+    goes_anywhere::<RequestBody>();
+    goes_anywhere::<Arc<Drawer>>();
+};
 
 fn drawer(tokenizer: &Tokenizer, seed: u64) -> Drawer {
     Drawer::new(Arc::new(SafeTokens::of(tokenizer).unwrap()), seed)
@@ -64,6 +72,33 @@ fn tokens_follow_from_seed_and_label_alone() {
         );
         assert!(seen.insert(long), "two labels have the same tokens");
     }
+}
+
+/// Computed with numpy's PCG64 and Python's hashlib. A change makes every run send other prompts than before.
+#[test]
+fn what_is_drawn_is_the_same_everywhere() {
+    let safe = Arc::new(SafeTokens::of(&builtin()).unwrap());
+    let check = |seed, label: &dyn Fn(&Drawer) -> u64, expected: &str| {
+        let drawer = Drawer::new(Arc::clone(&safe), seed);
+        let drawn = ids(&drawer, label(&drawer), 32);
+        assert_eq!(builtin().decode(&drawn).unwrap(), expected);
+    };
+    check(
+        42,
+        &|d| d.label("request", "17"),
+        "VoW8mFetW1vEI2fLZxdeol4lfx6OEHo3",
+    );
+    check(
+        7,
+        &|d| d.label("prefix_group", "sys"),
+        "CLBqkr670kUpW8CxoX2YtmcS28a1OP15",
+    );
+    check(42, &|d| d.block_label(7), "aI0LmkDbHqcMMaNVGL7IieRMIBkBMxfM");
+    check(
+        42,
+        &|d| d.block_label((1 << 53) - 1),
+        "vuGthqXncMkuLJJeGG7J PVV9FCw4PAN",
+    );
 }
 
 #[test]
