@@ -88,13 +88,13 @@ pub enum PromptError {
     },
     /// A tokenizer of which prompts cannot be drawn.
     #[error(
-        "of the tokenizer's {candidates} plain words and letters only {safe} stay the same tokens when their joined text is \
-         encoded; {} are needed\nhint: prompts that are drawn, as a trace file's are, need a vocabulary of whole words that \
-         begin with a blank (byte-level BPE, SentencePiece, WordPiece), or `builtin`",
+        "the tokenizer has {candidates} plain words or letters, of which {safe} stay the same tokens when their joined text \
+         is encoded; {} are needed to draw prompts from\nhint: take a tokenizer with a vocabulary of whole words \
+         (byte-level BPE, SentencePiece, WordPiece), or `builtin`",
         super::drawn::LEAST_SAFE_TOKENS
     )]
     TooFewSafeTokens {
-        /// How many were tried.
+        /// How many were tried: words, or letters if more of those came back.
         candidates: usize,
         /// How many of them may be drawn.
         safe: usize,

@@ -5,8 +5,11 @@
 //! with the tokenizer itself, so that no property of a vocabulary is taken on trust (`trace-csv` §4.3). Never takes a special
 //! or an added token.
 
+use std::borrow::Cow;
+
 use rng::Numpy;
 
+use super::Sequence;
 use crate::prompt::{PromptError, Tokenizer};
 
 /// Fewest tokens to draw from. Five bits a token: two blocks of 16 tokens are alike by chance once in 2⁸⁰.
@@ -15,11 +18,15 @@ pub(crate) const LEAST_SAFE_TOKENS: usize = 32;
 /// Ids from here on are not looked at; the largest vocabularies known have a quarter of it.
 const MAX_IDS: u32 = 1 << 20;
 
-/// In so many orders, one after the other, the joined text must come back without a change.
+/// In so many random orders, one after the other, the joined text must come back without a change. Not all pairs of a
+/// large vocabulary are seen in them, but so many that what they miss is rare in a prompt too.
 const INTACT_ORDERS: usize = 2;
 
-/// Orders that are tried before a vocabulary is given up whose words stand alone but not beside each other.
+/// Orders that are tried before a vocabulary is given up in which too many words depend on their neighbours.
 const MAX_ORDERS: usize = 8;
+
+/// Fewest pairs of neighbours in an order.
+const LEAST_PAIRS: usize = 1 << 14;
 
 /// Tokens that come back unchanged when their joined text is encoded, with what a body needs of each.
 pub struct SafeTokens {
@@ -34,21 +41,23 @@ impl SafeTokens {
     /// # Errors
     /// When too few come back to draw prompts from.
     pub fn of(tokenizer: &Tokenizer) -> Result<Self, PromptError> {
-        let mut tried = 0;
-        let mut found = 0;
+        let spelled = |id| Some((id, tokenizer.spelling(id)?));
+        let spellings: Vec<_> = (0..MAX_IDS).filter_map(spelled).collect();
+        let mut best = (0, 0);
         for form in [Form::Marked, Form::Unmarked, Form::Single] {
-            let words = words(tokenizer, form);
-            tried = tried.max(words.len());
+            let word = |(id, spelling): &(u32, Cow<'static, [u8]>)| {
+                form.text(spelling).map(|text| Word { id: *id, text })
+            };
+            let words: Vec<Word> = spellings.iter().filter_map(word).collect();
+            let candidates = words.len();
             let safe = safe(tokenizer, words);
             if safe.len() >= LEAST_SAFE_TOKENS {
                 return Ok(Self::new(&safe));
             }
-            found = found.max(safe.len());
+            best = best.max((safe.len(), candidates));
         }
-        Err(PromptError::TooFewSafeTokens {
-            candidates: tried,
-            safe: found,
-        })
+        let (safe, candidates) = best;
+        Err(PromptError::TooFewSafeTokens { candidates, safe })
     }
 
     fn new(words: &[Word]) -> Self {
@@ -144,68 +153,70 @@ struct Word {
     text: String,
 }
 
-fn words(tokenizer: &Tokenizer, form: Form) -> Vec<Word> {
-    let word = |id| {
-        let text = form.text(&tokenizer.spelling(id)?)?;
-        Some(Word { id, text })
-    };
-    (0..MAX_IDS).filter_map(word).collect()
-}
-
-/// Those of `words` that come back in any order; none when no end of dropping is in sight.
+/// Those of `words` that come back in any order that was tried; none when they depend on their neighbours too much.
 fn safe(tokenizer: &Tokenizer, mut words: Vec<Word>) -> Vec<Word> {
-    let mut orders = Numpy::new(0);
+    let mut orders = Sequence(Numpy::new(0));
     let mut intact = 0;
     for _ in 0..MAX_ORDERS {
-        if words.len() < LEAST_SAFE_TOKENS {
+        if words.is_empty() {
             break;
         }
-        orders.shuffle(&mut words);
-        if come_back(tokenizer, &words) {
+        let order = order(words.len(), &mut orders);
+        let mut dropped = vec![false; words.len()];
+        if sift(tokenizer, &words, &order, &mut dropped) {
             intact += 1;
             if intact == INTACT_ORDERS {
-                words.sort_unstable_by_key(|word| word.id);
                 return words;
             }
         } else {
             intact = 0;
-            let mut kept = vec![false; words.len()];
-            sift(tokenizer, &words, &mut kept);
-            let mut kept = kept.into_iter();
-            words.retain(|_| kept.next().is_some_and(|kept| kept));
+            let mut dropped = dropped.into_iter();
+            words.retain(|_| dropped.next() == Some(false));
         }
     }
     Vec::new()
 }
 
-/// Marks the words of every longest part that comes back, found by halving.
-fn sift(tokenizer: &Tokenizer, words: &[Word], kept: &mut [bool]) {
-    if words.is_empty() {
-        return;
-    }
-    if come_back(tokenizer, words) {
-        return kept.fill(true);
-    }
-    let half = words.len() / 2;
-    if half > 0 {
-        let (left, right) = kept.split_at_mut(half);
-        sift(tokenizer, &words[..half], left);
-        sift(tokenizer, &words[half..], right);
-    }
+/// Positions of all words in random order, and of few words as many more, drawn as a prompt's are, as make
+/// [`LEAST_PAIRS`].
+fn order(words: usize, orders: &mut Sequence) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..words).collect();
+    orders.0.shuffle(&mut order);
+    order.extend((words..LEAST_PAIRS).map(|_| orders.next(words)));
+    order
 }
 
-/// True when the joined text of `words` is encoded to their ids. The first word stands in front of it once more, because
-/// some tokenizers put a blank of their own before a text.
-fn come_back(tokenizer: &Tokenizer, words: &[Word]) -> bool {
-    let text: String = words[..1]
+/// True when the words of `order` come back. Else each half is looked at alone, down to the words that are to blame, which
+/// are dropped: at least one.
+fn sift(tokenizer: &Tokenizer, words: &[Word], order: &[usize], dropped: &mut [bool]) -> bool {
+    if comes_back(tokenizer, words, order) {
+        return true;
+    }
+    if let [word] = *order {
+        dropped[word] = true;
+        return false;
+    }
+    let (left, right) = order.split_at(order.len() / 2);
+    let left_came = sift(tokenizer, words, left, dropped);
+    let right_came = sift(tokenizer, words, right, dropped);
+    if left_came && right_came {
+        // What broke is where they meet.
+        dropped[right[0]] = true;
+    }
+    false
+}
+
+/// True when the joined text of the words of `order` is encoded to their ids. The first one stands in front once more,
+/// because some tokenizers put a blank of their own before a text.
+fn comes_back(tokenizer: &Tokenizer, words: &[Word], order: &[usize]) -> bool {
+    let texts = order[..1]
         .iter()
-        .chain(words)
-        .map(|word| word.text.as_str())
-        .collect();
+        .chain(order)
+        .map(|&word| words[word].text.as_str());
     // A text that is refused, as one with unknown letters may be, is not safe either.
-    let Ok(ids) = tokenizer.encode(&text) else {
+    let Ok(ids) = tokenizer.encode(&texts.collect::<String>()) else {
         return false;
     };
-    let expected = words.iter().map(|word| &word.id);
-    ids.len() > words.len() && ids[ids.len() - words.len()..].iter().eq(expected)
+    let expected = order.iter().map(|&word| &words[word].id);
+    ids.len() > order.len() && ids[ids.len() - order.len()..].iter().eq(expected)
 }
