@@ -45,7 +45,7 @@ pub(crate) struct SendArgs {
     /// Name of the header that carries the session id.
     #[arg(long, default_value = "X-Correlation-ID", value_name = "NAME")]
     pub(crate) session_header: String,
-    /// Which key limits the output length; exactly one is sent. Default: max_completion_tokens for chat, max_tokens for
+    /// Which key limits the output length; exactly one is sent. Default: `max_completion_tokens` for chat, `max_tokens` for
     /// completions.
     #[arg(long, value_enum)]
     pub(crate) output_limit_key: Option<LimitKey>,

@@ -50,7 +50,7 @@ pub(crate) struct TraceRunArgs {
     /// Send rows that failed when they were recorded too, with one output token.
     #[arg(long)]
     pub(crate) include_failed: bool,
-    /// Latency targets of a class, for goodput: CLASS:ttft_ms=N,itl_ms=N,e2e_ms=N, some of the three. Wins over the trace's
+    /// Latency targets of a class, for goodput: `CLASS:ttft_ms=N,itl_ms=N,e2e_ms=N`, some of the three. Wins over the trace's
     /// own. May be repeated.
     #[arg(long, value_name = "CLASS:TARGETS", value_parser = parse_goodput)]
     pub(crate) goodput: Vec<ClassTargets>,
