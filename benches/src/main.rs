@@ -1,13 +1,14 @@
 //! What turnmill costs, measured as ratios within one run so that a noisy machine does not decide the outcome.
 //!
 //! Each part is a file: [`parser`], [`chunks`], [`prompts`], [`schedule`] measure one piece of the program in this process,
-//! against the least that any program would have to do, in CPU time of the measuring thread; [`load`] and [`reports`] run
-//! the built program `turnmill` as a user does. What the figures mean and what they were: `docs/performance.md`.
+//! against the least that any program would have to do, in CPU time of the measuring thread; [`capture`] looks at the clock, with the
+//! proxy and without in turn; [`load`] and [`reports`] run the built program `turnmill` as a user does. What the figures mean and what they were: `docs/performance.md`.
 //!
 //! Never part of the program and never of the tests: a figure here fails nothing.
 
 #![allow(clippy::print_stdout, reason = "the table is what this program is for")]
 
+mod capture;
 mod chunks;
 mod contest;
 mod example;
@@ -37,6 +38,8 @@ enum Part {
     Parser,
     /// A streamed chunk from a socket to its record.
     Chunks,
+    /// The first byte through the recording proxy.
+    Capture,
     /// Request bodies.
     Prompts,
     /// The state machine in virtual time.
@@ -61,6 +64,7 @@ fn main() -> anyhow::Result<()> {
         let lines: Vec<Line> = match part {
             Part::Parser => parser::measure(),
             Part::Chunks => chunks::measure()?,
+            Part::Capture => capture::measure()?,
             Part::Prompts => prompts::measure()?,
             Part::Schedule => schedule::measure()?,
             Part::Load => load::measure()?,

@@ -24,8 +24,8 @@ const WORD_BYTES_MAX: usize = 64;
 /// An answer, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Content chunks; 1 for an answer that was not streamed.
-    pub(crate) n_chunks: u64,
+    /// When each content chunk came; one for an answer that was not streamed, none for one that was not read.
+    pub(crate) content_ns: Vec<u64>,
     pub(crate) first_content_ns: Option<u64>,
     pub(crate) last_content_ns: Option<u64>,
     pub(crate) usage: Usage,
@@ -44,6 +44,13 @@ pub(crate) struct Answer {
     pub(crate) response_id: Option<String>,
     /// Why it was not read.
     pub(crate) unread: Option<String>,
+}
+
+impl Answer {
+    /// Content chunks.
+    pub(crate) fn n_chunks(&self) -> u64 {
+        self.content_ns.len() as u64
+    }
 }
 
 /// Reads what was collected of an answer.
@@ -173,7 +180,7 @@ impl Reading {
     }
 
     fn content(&mut self, at_ns: u64) {
-        self.answer.n_chunks += 1;
+        self.answer.content_ns.push(at_ns);
         self.answer.first_content_ns.get_or_insert(at_ns);
         self.answer.last_content_ns = Some(at_ns);
     }

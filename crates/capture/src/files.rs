@@ -1,7 +1,7 @@
 //! The files that grow: one data file and one journal at a time.
 //!
 //! The two are the truth, and everything else is derived from them ([`crate::finish`]). A request's journal line is written
-//! first, then its row, each with one write: whenever the process is killed, the data file is a valid trace, its binding
+//! first, then its chunk times where they are wanted, then its row, each with one write: whenever the process is killed, the data file is a valid trace, its binding
 //! (written when the file is begun, without digests) fits it, and a later capture into the folder derives the rest.
 
 use std::fs;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use driver::secrets::Secrets;
 use record::append::Appender;
+use trace::csv::{CHUNK_COLUMNS, chunk_lines};
 
 use crate::CaptureError;
 use crate::finish::{self, Finished};
@@ -65,6 +66,11 @@ impl TracePaths {
         self.with("text.jsonl")
     }
 
+    /// When each content chunk came, only when that was asked for.
+    pub fn chunk_times(&self) -> PathBuf {
+        self.with("itl.csv")
+    }
+
     fn with(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{}.{ending}", self.name))
     }
@@ -73,10 +79,17 @@ impl TracePaths {
 /// When to begin a new trace. Neither limit cuts a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// Bytes of data and journal together.
+    /// Bytes of data, journal and chunk times together.
     pub bytes: u64,
     /// Nanoseconds since the trace was begun.
     pub after_ns: Option<u64>,
+}
+
+/// Files that are written only when they were asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnRequest {
+    pub(crate) text: bool,
+    pub(crate) chunk_times: bool,
 }
 
 /// The trace that is being written.
@@ -88,7 +101,8 @@ pub(crate) struct Files {
     data: Appender,
     journal: Appender,
     text: Option<Appender>,
-    keeps_text: bool,
+    chunk_times: Option<Appender>,
+    on_request: OnRequest,
     about: finish::About,
     begun_ns: u64,
     pub(crate) n_rows: u64,
@@ -98,7 +112,7 @@ impl Files {
     /// Begins a trace in `folder`, behind those that are there. Traces that a killed capture left are finished first.
     pub(crate) fn begin(
         folder: &Path,
-        keeps_text: bool,
+        on_request: OnRequest,
         about: finish::About,
         now_ns: u64,
     ) -> Result<(Self, Vec<Finished>), CaptureError> {
@@ -125,13 +139,13 @@ impl Files {
             }
         }
         let number = numbers.last().map_or(1, |last| last + 1);
-        Ok((Self::open(folder, number, keeps_text, about, now_ns)?, recovered))
+        Ok((Self::open(folder, number, on_request, about, now_ns)?, recovered))
     }
 
     fn open(
         folder: &Path,
         number: u64,
-        keeps_text: bool,
+        on_request: OnRequest,
         about: finish::About,
         begun_ns: u64,
     ) -> Result<Self, CaptureError> {
@@ -139,6 +153,12 @@ impl Files {
         let journal = Appender::create(&paths.journal())?;
         let mut data = Appender::create(&paths.data())?;
         data.append(&rows::columns())?;
+        let mut chunk_times = None;
+        if on_request.chunk_times {
+            let mut file = Appender::create(&paths.chunk_times())?;
+            file.append(CHUNK_COLUMNS.as_bytes())?;
+            chunk_times = Some(file);
+        }
         about.write_growing(&paths)?;
         Ok(Self {
             folder: folder.to_path_buf(),
@@ -147,23 +167,30 @@ impl Files {
             data,
             journal,
             text: None,
-            keeps_text,
+            chunk_times,
+            on_request,
             about,
             begun_ns,
             n_rows: 0,
         })
     }
 
-    /// A request has ended.
+    /// A request has ended, with content chunks at these times in wall µs.
     pub(crate) fn append(
         &mut self,
         row: &Row,
         line: &JournalLine,
+        chunks_us: impl IntoIterator<Item = i64>,
         secrets: &Secrets,
     ) -> Result<(), CaptureError> {
         let mut line = serde_json::to_string(line).expect("a line has only text and numbers");
         line.push('\n');
         self.journal.append(line.as_bytes())?;
+        if let Some(chunk_times) = &mut self.chunk_times {
+            let mut lines = String::new();
+            chunk_lines(&mut lines, row.request_id, chunks_us);
+            chunk_times.append(lines.as_bytes())?;
+        }
         self.data.append(&row.line(secrets))?;
         self.n_rows += 1;
         Ok(())
@@ -171,7 +198,7 @@ impl Files {
 
     /// What was said in a request; kept only when asked for.
     pub(crate) fn append_text(&mut self, line: &str) -> Result<(), CaptureError> {
-        if !self.keeps_text {
+        if !self.on_request.text {
             return Ok(());
         }
         if self.text.is_none() {
@@ -188,7 +215,9 @@ impl Files {
         let is_old = rotation
             .after_ns
             .is_some_and(|limit| now_ns.saturating_sub(self.begun_ns) >= limit);
-        self.n_rows > 0 && (is_old || self.data.length() + self.journal.length() >= rotation.bytes)
+        let chunk_times = self.chunk_times.as_ref().map_or(0, Appender::length);
+        let bytes = self.data.length() + self.journal.length() + chunk_times;
+        self.n_rows > 0 && (is_old || bytes >= rotation.bytes)
     }
 
     /// Finishes this trace and begins the next.
@@ -196,7 +225,7 @@ impl Files {
         let next = Self::open(
             &self.folder,
             self.number + 1,
-            self.keeps_text,
+            self.on_request,
             self.about.clone(),
             now_ns,
         )?;
@@ -207,6 +236,9 @@ impl Files {
     pub(crate) fn finish(mut self) -> Result<Finished, CaptureError> {
         self.data.sync()?;
         self.journal.sync()?;
+        if let Some(chunk_times) = &mut self.chunk_times {
+            chunk_times.sync()?;
+        }
         finish::finish(&self.paths, &self.about)
     }
 }

@@ -11,6 +11,7 @@ use record::append::write_whole;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use trace::blocks::{BlocksHeader, Ids};
+use trace::csv::CHUNK_COLUMNS;
 use trace::header::{self, Header, Mode, Server, Stored};
 
 use crate::CaptureError;
@@ -83,6 +84,7 @@ pub(crate) fn finish(paths: &TracePaths, about: &About) -> Result<Finished, Capt
         .skip(1)
         .filter_map(|row| std::str::from_utf8(row).ok()?.split(',').next()?.parse().ok())
         .collect();
+    cut_chunk_times(&paths.chunk_times(), &ids)?;
     let mut lines = journal(&paths.journal(), &ids)?;
     lines.sort_by_key(|line| line.request_id);
     renumber(&mut lines);
@@ -135,6 +137,34 @@ fn whole_lines(path: &Path) -> Result<Vec<u8>, CaptureError> {
         write_whole(path, &data)?;
     }
     Ok(data)
+}
+
+/// Cuts chunk times behind the last request that has a row; they are written before it.
+fn cut_chunk_times(path: &Path, ids: &[u64]) -> Result<(), CaptureError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let data = read(path)?;
+    let is_kept = |line: &[u8]| {
+        let id = std::str::from_utf8(line)
+            .ok()
+            .and_then(|line| line.split(',').next());
+        line.ends_with(b"\n")
+            && id.is_some_and(|id| id.parse().map_or(id == "request_id", |id| ids.contains(&id)))
+    };
+    let lines: Vec<&[u8]> = data.split_inclusive(|byte| *byte == b'\n').collect();
+    let kept = lines
+        .iter()
+        .rposition(|line| is_kept(line))
+        .map_or(0, |at| at + 1);
+    let kept = match kept {
+        0 => CHUNK_COLUMNS.as_bytes().to_vec(),
+        _ => lines[..kept].concat(),
+    };
+    if kept != data {
+        write_whole(path, &kept)?;
+    }
+    Ok(())
 }
 
 /// The journal's lines of the rows with these ids.

@@ -17,6 +17,7 @@ mod http1;
 mod prompt;
 mod proxy;
 mod recorder;
+mod responses;
 mod rows;
 mod session;
 mod tap;
@@ -40,6 +41,7 @@ pub use error::CaptureError;
 pub use files::{Rotation, TracePaths};
 pub use finish::Finished;
 pub use proxy::{CONNECT_DEADLINE, CONNECTIONS_MAX, DRAIN_DEADLINE, UpstreamError};
+pub use responses::SAID_BYTES_MAX;
 pub use session::{LISTS_MAX, OPEN_TURN_NS_MAX, SESSIONS_MAX};
 pub use tap::{ANSWER_BYTES_MAX, PROMPT_BYTES_MAX, WAITING_BYTES_MAX, WAITING_NOTES_MAX};
 
@@ -65,6 +67,8 @@ pub struct Options {
     pub parent_header: Option<String>,
     /// Also write prompts and answers as text.
     pub keep_text: bool,
+    /// Also write when each content chunk came.
+    pub chunk_times: bool,
     /// When a trace is finished and the next begun.
     pub rotation: Rotation,
     /// Whom to trust, where the server speaks TLS.
@@ -105,7 +109,11 @@ impl Capture {
             created_at: rfc3339(clock),
             upstream: upstream.host_header.clone(),
         };
-        let (files, recovered) = files::Files::begin(&options.out, options.keep_text, about, clock.now_ns())?;
+        let on_request = files::OnRequest {
+            text: options.keep_text,
+            chunk_times: options.chunk_times,
+        };
+        let (files, recovered) = files::Files::begin(&options.out, on_request, about, clock.now_ns())?;
         let address = options.listen;
         let failed = |source| CaptureError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;

@@ -47,8 +47,26 @@ pub(crate) struct Prompt {
     pub(crate) last_assistant: Option<String>,
     /// Content kinds of what the client added since the last answer.
     pub(crate) new_kinds: Vec<&'static str>,
-    /// It goes on from an answer that only the server has.
+    /// The response that it goes on from; what led to that is not in the request.
     pub(crate) previous_response: Option<String>,
+    /// Bytes in front of the request's own messages that came from earlier ones.
+    carried: usize,
+}
+
+/// Messages in canonical form, and where each ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Messages {
+    pub(crate) bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Messages {
+    /// Puts later ones behind.
+    pub(crate) fn append(&mut self, later: &Self) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&later.bytes);
+        self.ends.extend(later.ends.iter().map(|end| start + end));
+    }
 }
 
 impl Prompt {
@@ -78,6 +96,44 @@ impl Prompt {
         };
         known.ok_or("the request has no prompt that is known")?;
         Ok(prompt)
+    }
+
+    /// Whether messages stand before its own that are not known.
+    pub(crate) fn lacks_beginning(&self) -> bool {
+        self.previous_response.is_some() && self.carried == 0
+    }
+
+    /// Puts what was said before in front of the request's own messages.
+    pub(crate) fn carry(&mut self, before: &Messages) {
+        let start = self.messages_start;
+        self.carried = before.bytes.len();
+        self.bytes.splice(start..start, before.bytes.iter().copied());
+        for end in &mut self.message_ends {
+            *end += self.carried;
+        }
+        let ends = before.ends.iter().map(|end| start + end);
+        self.message_ends.splice(0..0, ends);
+        // System texts among the new messages do not come before all others any more.
+        self.system_end = self.system_end.min(start);
+    }
+
+    /// The request's own messages and the texts of its answer, for [`Self::carry`] of what goes on from it.
+    pub(crate) fn said(&self, answer: &[&str]) -> Messages {
+        let start = self.messages_start + self.carried;
+        let mut said = Self {
+            bytes: self.bytes[start..].to_vec(),
+            ..Self::default()
+        };
+        let own = self.message_ends.iter().filter(|end| **end > start);
+        said.message_ends = own.map(|end| end - start).collect();
+        for text in answer {
+            said.part("assistant", text);
+            said.message_ends.push(said.bytes.len());
+        }
+        Messages {
+            bytes: said.bytes,
+            ends: said.message_ends,
+        }
     }
 
     fn tools(&mut self, body: &Map<String, Value>) {

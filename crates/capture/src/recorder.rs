@@ -16,6 +16,7 @@ use crate::blocks::{BLOCK_TOKENS, Blocks, Cut};
 use crate::files::{Files, Rotation};
 use crate::finish::Finished;
 use crate::prompt::Prompt;
+use crate::responses::Responses;
 use crate::rows::{JournalLine, Row, one_line};
 use crate::session::{Closing, Opening, SessionId, Sessions};
 use crate::tap::{Begun, Ended, Ending, Note};
@@ -33,6 +34,7 @@ pub(crate) struct Recorder {
     rotation: Rotation,
     keeps_text: bool,
     sessions: Sessions,
+    responses: Responses,
     blocks: Blocks,
     open: HashMap<u64, Opened>,
     /// Of the trace that is being written: rounds of each session, and the end of its last one.
@@ -58,6 +60,7 @@ impl Recorder {
             rotation,
             keeps_text,
             sessions: Sessions::default(),
+            responses: Responses::default(),
             blocks: Blocks::new(),
             open: HashMap::new(),
             rounds: HashMap::new(),
@@ -103,7 +106,13 @@ impl Recorder {
     }
 
     fn begin(&mut self, mut begun: Box<Begun>) {
-        let prompt = read_prompt(&begun);
+        let mut prompt = read_prompt(&begun);
+        if let Ok(prompt) = &mut prompt {
+            let previous = prompt.previous_response.as_deref();
+            if let Some(before) = previous.and_then(|id| self.responses.before(id)) {
+                prompt.carry(&before);
+            }
+        }
         if !self.keeps_text {
             begun.body.forget_pieces();
         }
@@ -157,10 +166,21 @@ impl Recorder {
                 response_id: answer.response_id.as_deref(),
             },
         );
+        if let (Some(id), Ok(prompt)) = (&answer.response_id, &opened.prompt) {
+            let texts = answer.tool_arguments.iter().chain([&answer.text]);
+            let texts: Vec<&str> = texts
+                .map(String::as_str)
+                .filter(|text| !text.is_empty())
+                .collect();
+            self.responses.note(id, prompt, &texts);
+        }
         let row = self.row(&opened, ended, &answer, &cut, failure.as_deref());
         let line = self.journal_line(&opened, &row, &answer, cut, tokens_from);
         self.rounds.insert(opened.session, (row.round_index + 1, end_ns));
-        self.files.append(&row, &line, &opened.begun.secrets)?;
+        let anchor_ns = self.clock.wall_anchor_ns();
+        let chunks = answer.content_ns.iter();
+        let chunks_us = chunks.map(|ns| ((anchor_ns + ns) / NS_PER_US).cast_signed());
+        self.files.append(&row, &line, chunks_us, &opened.begun.secrets)?;
         if self.keeps_text {
             self.files.append_text(&text_line(&opened, &answer))?;
         }
@@ -177,9 +197,7 @@ impl Recorder {
         };
         match &opened.prompt {
             // A prompt that nobody counted or answered must not decide how later ones are cut.
-            Ok(prompt)
-                if prompt.previous_response.is_none() && (is_ok || counted.is_some() || prompt.is_ids) =>
-            {
+            Ok(prompt) if !prompt.lacks_beginning() && (is_ok || counted.is_some() || prompt.is_ids) => {
                 let cut = self
                     .blocks
                     .cut(&prompt.model, &prompt.bytes, prompt.is_ids, counted);
@@ -209,7 +227,7 @@ impl Recorder {
         } else {
             begun.arrival_ns.saturating_sub(last_end_ns)
         };
-        let output_tokens = answer.usage.completion_tokens.unwrap_or(answer.n_chunks);
+        let output_tokens = answer.usage.completion_tokens.unwrap_or(answer.n_chunks());
         let reasoning = answer.usage.reasoning_tokens.unwrap_or(0).min(output_tokens);
         let n_clients = self.clients.len();
         let client = *self.clients.entry(begun.client).or_insert(n_clients);
@@ -232,7 +250,7 @@ impl Recorder {
             send_time_us: wall_us(ended.sent_ns.unwrap_or(begun.arrival_ns)),
             first_chunk_time_us: answer.first_content_ns.map_or(0, wall_us),
             last_chunk_time_us: answer.last_content_ns.map_or(0, wall_us),
-            num_chunks: answer.n_chunks,
+            num_chunks: answer.n_chunks(),
             status: if failure.is_some() { "error" } else { "ok" },
             error_message: failure.unwrap_or_default().to_owned(),
             finish_reason: answer.finish_reason.clone().unwrap_or_default(),

@@ -87,7 +87,8 @@ pub(crate) struct Sessions {
     next: u64,
     by_name: HashMap<String, SessionId>,
     by_mark: HashMap<String, SessionId>,
-    by_response: HashMap<String, SessionId>,
+    /// By id of a response: its session, and the turn that it answered.
+    by_response: HashMap<String, (SessionId, u64)>,
     /// Texts in tool calls of open turns.
     told: HashMap<Digest, SessionId>,
     lists: HashMap<Digest, List>,
@@ -150,7 +151,7 @@ impl Sessions {
             }
         }
         if let Some(response) = closing.response_id {
-            self.by_response.insert(response.to_owned(), id);
+            self.by_response.insert(response.to_owned(), (id, session.turn));
         }
         if self.known.len() > SESSIONS_MAX || self.lists.len() > LISTS_MAX {
             self.forget();
@@ -196,7 +197,17 @@ impl Sessions {
     fn continued(&self, opening: &Opening<'_>, beginnings: &[Beginning]) -> Option<SessionId> {
         let prompt = opening.prompt?;
         if let Some(previous) = &prompt.previous_response {
-            return self.by_response.get(previous).copied();
+            let found = self.by_response.get(previous);
+            let last = found.filter(|(id, turn)| {
+                let session = self.known.get(id);
+                session.is_some_and(|session| session.turn == *turn && session.in_flight == 0)
+            });
+            if last.is_some() {
+                return last.map(|(id, _)| *id);
+            }
+            if prompt.lacks_beginning() {
+                return found.map(|(id, _)| *id);
+            }
         }
         let length = prompt.bytes.len() - prompt.messages_start;
         let answer = prompt
@@ -365,7 +376,7 @@ impl Sessions {
         let known = &self.known;
         self.by_name.retain(|_, id| known.contains_key(id));
         self.by_mark.retain(|_, id| known.contains_key(id));
-        self.by_response.retain(|_, id| known.contains_key(id));
+        self.by_response.retain(|_, (id, _)| known.contains_key(id));
         self.told
             .retain(|_, id| known.get(id).is_some_and(|session| session.waits_for_tools));
         let only_last = self.lists.len() > LISTS_MAX;

@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::conn::{Conn, Transport};
 use crate::endpoint::Endpoint;
 use crate::stamped::{Marks, Stamped};
+use crate::tls;
 
 /// Quiet time after which the kernel asks whether the server still is there (aiperf 0.12.0).
 pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
@@ -49,7 +50,7 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// The TLS handshake failed.
-    #[error("no TLS connection to {host}: {source}{}", tls_hint(source))]
+    #[error("no TLS connection to {host}: {source}{}", tls::hint(source))]
     Tls {
         /// The host.
         host: String,
@@ -73,16 +74,6 @@ fn connect_hint(error: &io::Error) -> &'static str {
         }
         _ if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
             "; hint: raise the limit of open files (`ulimit -n`)"
-        }
-        _ => "",
-    }
-}
-
-fn tls_hint(error: &io::Error) -> &'static str {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
-    match inner {
-        Some(rustls::Error::InvalidCertificate(_)) => {
-            "; hint: name the certificate to trust with --ca, or trust any with --insecure"
         }
         _ => "",
     }

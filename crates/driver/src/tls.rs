@@ -4,6 +4,7 @@
 //! is also trusted as the server's own, whatever names it states: people hand over the self-signed certificate that their
 //! server shows, whether or not it calls itself an authority.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -88,6 +89,17 @@ impl TlsOptions {
         };
         let trust = Trust::Known { chains, given };
         Ok(Verifier { algorithms, trust })
+    }
+}
+
+/// What to do about a connection that failed with this error, to be put behind its text; empty when it is not the certificate's fault.
+pub fn hint(error: &io::Error) -> &'static str {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    match inner {
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            "; hint: name the certificate to trust with --ca, or trust any with --insecure"
+        }
+        _ => "",
     }
 }
 

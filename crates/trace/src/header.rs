@@ -1,6 +1,6 @@
 //! The header file of a trace, and the binding that is ready to run (`trace-csv` §3). Both are YAML whose texts are quoted.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use crate::unit::TimeUnit;
 
@@ -43,6 +43,8 @@ pub struct Header {
     pub server: Server,
     /// Latency targets by class.
     pub goodput_slo_targets: Vec<(String, Slo)>,
+    /// Prefix-cache hits over the window, as the server counted them.
+    pub observed_kv: Option<ObservedKv>,
 }
 
 impl Header {
@@ -56,6 +58,7 @@ impl Header {
             workload_spec: None,
             server: Server::default(),
             goodput_slo_targets: Vec::new(),
+            observed_kv: None,
         }
     }
 }
@@ -69,8 +72,24 @@ pub struct Server {
     pub model: Option<String>,
     /// KV block size in tokens.
     pub block_size: Option<u64>,
+    /// Share of the accelerator's memory that it may use.
+    pub gpu_memory_utilization: Option<f64>,
     /// Context length in tokens.
     pub max_model_len: Option<u64>,
+}
+
+/// `observed_kv_metrics`: what two of the server's counters rose by in the window (`trace-csv` §6.2). They are written as they
+/// were counted: tokens with current engines, blocks with others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObservedKv {
+    /// The two counters.
+    pub source: String,
+    /// Hits ÷ queries.
+    pub hit_rate: f64,
+    /// Found in the cache.
+    pub block_hits: u64,
+    /// Looked up.
+    pub block_queries: u64,
 }
 
 /// Latency targets of one class in milliseconds; 0 leaves one free.
@@ -106,6 +125,14 @@ pub fn header_yaml(header: &Header) -> String {
     yaml.text("workload_spec", header.workload_spec.as_deref());
     yaml.maps(header);
     yaml.line("network: {}");
+    if let Some(kv) = &header.observed_kv {
+        yaml.line("observed_kv_metrics:");
+        yaml.depth += 1;
+        yaml.text("source", Some(&kv.source));
+        yaml.number("hit_rate", Some(kv.hit_rate));
+        yaml.number("block_hits", Some(kv.block_hits));
+        yaml.number("block_queries", Some(kv.block_queries));
+    }
     yaml.out
 }
 
@@ -157,6 +184,7 @@ impl Yaml {
             self.text("type", server.engine.as_deref());
             self.text("model", server.model.as_deref());
             self.number("block_size", server.block_size);
+            self.number("gpu_memory_utilization", server.gpu_memory_utilization);
             self.number("max_model_len", server.max_model_len);
             self.depth -= 1;
         }
@@ -193,7 +221,7 @@ impl Yaml {
         }
     }
 
-    fn number(&mut self, key: &str, value: Option<u64>) {
+    fn number(&mut self, key: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.line(&format!("{key}: {value}"));
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use driver::endpoint::{CHAT_PATH, Endpoint, EndpointError};
-use driver::tls::{TlsError, TlsOptions};
+use driver::tls::{self, TlsError, TlsOptions};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -72,7 +72,10 @@ impl Upstream {
                 format!("no connection within {} s", CONNECT_DEADLINE.as_secs()),
             )),
         };
-        connected.map_err(|error| format!("cannot reach the server at {}: {error}", self.host_header))
+        connected.map_err(|error| {
+            let hint = tls::hint(&error);
+            format!("cannot reach the server at {}: {error}{hint}", self.host_header)
+        })
     }
 
     async fn connected(&self) -> io::Result<Box<dyn ByteStream>> {

@@ -6,5 +6,7 @@ mod bytes_unchanged;
 mod files_on_disk;
 mod latency;
 mod recorded;
+mod responses;
 mod rig;
 mod round_trip;
+mod tls;

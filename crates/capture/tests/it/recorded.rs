@@ -207,6 +207,7 @@ fn a_header_with_keys_names_no_sessions() {
         session_header: Some("X-API-Key".to_owned()),
         parent_header: None,
         keep_text: false,
+        chunk_times: false,
         rotation: capture::Rotation {
             bytes: 1,
             after_ns: None,

@@ -40,6 +40,7 @@ impl Rig {
             session_header: None,
             parent_header: None,
             keep_text: false,
+            chunk_times: false,
             rotation: Rotation {
                 bytes: capture::ROTATE_BYTES,
                 after_ns: None,

@@ -24,6 +24,9 @@ pub(crate) struct CaptureArgs {
     /// Write prompts and answers as text, too, into files of their own. Keys are never written.
     #[arg(long)]
     pub(crate) keep_text: bool,
+    /// Write when each chunk of each answer came, too.
+    #[arg(long)]
+    pub(crate) chunk_times: bool,
     /// Begin a new trace when one has so many bytes.
     #[arg(long, default_value_t = capture::ROTATE_BYTES, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rotate_bytes: u64,

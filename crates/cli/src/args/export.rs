@@ -1,4 +1,4 @@
-//! Options that write a run's records in the formats of other tools.
+//! Options that write a run's records in further forms, those of other tools among them.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -11,4 +11,7 @@ pub(crate) struct ExportArgs {
     /// Write the result file of `vllm bench serve` too.
     #[arg(long, value_name = "FILE")]
     pub(crate) vllm_result: Option<PathBuf>,
+    /// Write when each chunk of each answer came, beside the run's trace: `trace.itl.csv`.
+    #[arg(long)]
+    pub(crate) chunk_times: bool,
 }

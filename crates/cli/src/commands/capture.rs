@@ -16,6 +16,7 @@ pub(crate) fn run(args: &CaptureArgs) -> anyhow::Result<Exit> {
         session_header: args.session_header.clone(),
         parent_header: args.parent_header.clone(),
         keep_text: args.keep_text,
+        chunk_times: args.chunk_times,
         rotation: Rotation {
             bytes: args.rotate_bytes,
             after_ns: args

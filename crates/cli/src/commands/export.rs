@@ -1,8 +1,8 @@
-//! `--aiperf-artifacts` and `--vllm-result`: a run's records in the formats of other tools.
+//! `--aiperf-artifacts`, `--vllm-result` and `--chunk-times`: a run's records in further forms.
 
 use crate::args::ExportArgs;
 use crate::exit::Exit;
-use crate::output;
+use crate::{output, trace_files};
 use exports::aiperf;
 use record::server_metrics::aiperf as server_metrics;
 use std::path::Path;
@@ -21,6 +21,10 @@ pub(super) fn write(args: &ExportArgs, folder: &Path) -> anyhow::Result<()> {
     if let Some(file) = &args.vllm_result {
         exports::vllm::write(folder, file)?;
         output::say(&format!("the vLLM result lies in {}", file.display()));
+    }
+    if args.chunk_times {
+        let file = trace_files::write_chunk_times(folder)?;
+        output::say(&format!("chunk times lie in {}", file.display()));
     }
     Ok(())
 }

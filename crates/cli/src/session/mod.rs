@@ -71,8 +71,6 @@ pub(crate) struct Session {
     pages: Option<Pages>,
     clock: Clock,
     failed_threshold: Option<FailedThreshold>,
-    /// Where the load came from, as the run's trace states it.
-    workload_spec: String,
 }
 
 impl Session {
@@ -160,7 +158,6 @@ impl Session {
             pages: target.pages,
             clock,
             failed_threshold,
-            workload_spec: format!("{} sha256:{}", args.scenario.display(), scenario.sha256),
         })
     }
 
@@ -187,7 +184,7 @@ impl Session {
             connections,
         };
         let (ended, summary) = running.run(folder).await?;
-        if let Err(error) = trace_files::write(folder, &self.traces, self.workload_spec) {
+        if let Err(error) = trace_files::write(folder, Some(&self.traces)) {
             output::say(&format!("warning: the run's trace was not written: {error:#}"));
         }
         Ok((ended, summary))
@@ -259,6 +256,7 @@ fn limits(settings: &Settings, send: &SendArgs) -> BTreeMap<String, Value> {
 fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<String, Value> {
     let name = |value: &dyn std::fmt::Debug| Value::from(format!("{value:?}").to_lowercase());
     BTreeMap::from([
+        ("scenario_file".to_owned(), json!(args.scenario)),
         ("override_locks".to_owned(), json!(args.override_locks)),
         ("burst_phase_starts".to_owned(), json!(args.burst_phase_starts)),
         ("sampling".to_owned(), name(&args.sampling)),

@@ -1,6 +1,8 @@
 //! Runs that end otherwise than planned leave files from which a report is made.
 
-use crate::support::{Bench, command, err, out, text, turnmill};
+use crate::support::{Bench, command, err, out, sha256, text, turnmill};
+use record::folder::RunReader;
+use record::request::{Phase, RequestRecord};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use sim::faults::{Fault, FaultKind};
@@ -128,6 +130,115 @@ fn a_killed_run_is_reported_up_to_then() {
     let folder = bench.out();
     let shown = out(&turnmill(&["report", text(&folder)]));
     assert!(shown.contains("killed"), "{shown}");
+}
+
+/// The trace that the binding in `folder` names, verified: its rows.
+fn verified(folder: &Path) -> u64 {
+    let binding = std::fs::read(folder.join("trace.binding.yaml")).unwrap();
+    let (document, problems) = spec::read_bytes(&binding, None);
+    assert!(problems.is_empty(), "{problems:?}");
+    let Some(spec::Document::Scenario(spec::Scenario {
+        workload: Some(spec::Workload::Trace(trace)),
+        ..
+    })) = document
+    else {
+        panic!("the binding names a trace");
+    };
+    let stated = trace::verify::Reference {
+        data: folder.join(&trace.data),
+        sha256: trace.sha256.clone(),
+        rows: trace.rows,
+        trace_version: trace.header.trace_version,
+        time_unit: trace::TimeUnit::Microsecond,
+        token_blocks: trace
+            .token_blocks
+            .map(|blocks| (folder.join(blocks.path), blocks.sha256)),
+    };
+    assert!(stated.sha256.is_some() && stated.token_blocks.is_none());
+    let verified = trace::verify::verify(&stated).unwrap();
+    assert!(verified.problems.is_ok(), "{:?}", verified.problems);
+    assert_eq!(stated.rows, Some(verified.rows));
+    verified.rows
+}
+
+#[test]
+fn a_killed_run_still_has_its_trace() {
+    let run = Running::new(Vec::new());
+    let folder = run.bench.out();
+    // Into the measurement, so that there are rows.
+    let measured = || {
+        let records = std::fs::read_to_string(folder.join("requests.jsonl")).unwrap();
+        records
+            .lines()
+            .filter(|row| row.contains("\"profiling\""))
+            .count()
+    };
+    wait_for(|| measured() > 10);
+    run.signal(Signal::KILL);
+    let (_, bench) = run.end();
+    assert!(!folder.join("trace.csv").exists());
+
+    let output = turnmill(&["report", text(&folder)]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let said = err(&output);
+    assert!(
+        said.contains("trace.csv made from the records") && said.contains("no block sidecar"),
+        "{said}"
+    );
+    assert_eq!(verified(&folder), measured() as u64);
+    let header = std::fs::read_to_string(folder.join("trace.header.yaml")).unwrap();
+    let warmup = lines(&folder.join("trace.warmup.csv")) - 1;
+    assert!(warmup > 0 && header.contains(&format!("warm_up_requests: {warmup}\n")));
+    let scenario = std::fs::read(&bench.scenario).unwrap();
+    let spec = format!("{} sha256:{}", text(&bench.scenario), sha256(&scenario));
+    assert!(header.contains(&spec), "{header}");
+    let planned = records(&folder).map(|record| record.isl_planned).sum::<u64>();
+    assert_eq!(prompt_tokens(&folder), planned);
+
+    // As a machine that lost power leaves it: the last row cut short. The trace has the others.
+    let whole = std::fs::read(folder.join("requests.jsonl")).unwrap();
+    let n_before = measured();
+    std::fs::write(folder.join("requests.jsonl"), &whole[..whole.len() - 40]).unwrap();
+    let output = turnmill(&["report", text(&folder)]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(verified(&folder), n_before as u64 - 1);
+}
+
+fn records(folder: &Path) -> impl Iterator<Item = RequestRecord> {
+    let entries = RunReader::open(folder).unwrap();
+    let records = entries.map(|entry| entry.unwrap().record);
+    records.filter(|record| record.phase == Phase::Profiling)
+}
+
+fn prompt_tokens(folder: &Path) -> u64 {
+    let data = trace::verify::Reference::of_data(&folder.join("trace.csv"));
+    let mut sum = 0;
+    trace::verify::verify_with(&data, |row| {
+        sum += u64::from(row.input_tokens);
+        Ok(())
+    })
+    .unwrap();
+    sum
+}
+
+#[test]
+fn a_run_that_ended_keeps_its_own_trace() {
+    let server = Server::start(Config::paced(1_000_000)).unwrap();
+    let bench = Bench::demo(&["concurrency: 2", "benchmark_duration_s: 1", "grace_period_s: 1"]);
+    let (url, folder) = (server.url(), bench.out());
+    turnmill(&bench.arguments("run", &["--url", &url, "--out", text(&folder)]));
+    let binding = |folder: &Path| std::fs::read_to_string(folder.join("trace.binding.yaml")).unwrap();
+    let own = binding(&folder);
+    assert!(own.contains("token_blocks"), "{own}");
+    let output = turnmill(&["report", text(&folder)]);
+    assert!(!err(&output).contains("trace.csv"), "{}", err(&output));
+    assert_eq!(binding(&folder), own);
+    // Made again it is the same trace, but for what only the corpus tells.
+    std::fs::remove_file(folder.join("trace.binding.yaml")).unwrap();
+    turnmill(&["report", text(&folder)]);
+    let again = binding(&folder);
+    assert!(own.starts_with(&again), "{own}{again}");
+    assert!(!folder.join("token_blocks.jsonl").exists());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Traces from the outside: what a run leaves behind can be verified and resolved, forms are converted, contents are told.
 
-use crate::support::{Bench, err, json, out, text, turnmill};
+use crate::support::{Bench, err, json, out, sha256, text, turnmill};
 use record::folder::RunReader;
 use record::request::{Phase, RequestRecord};
 use sim::{Config, Server};
@@ -31,7 +31,7 @@ fn a_run_is_a_trace() {
     let server = Server::start(config).unwrap();
     let bench = Bench::demo(&["concurrency: 6", "benchmark_duration_s: 5", "grace_period_s: 5"]);
     let (url, folder) = (server.url(), bench.out());
-    let output = turnmill(&bench.arguments("run", &["--url", &url, "--out", text(&folder)]));
+    let output = turnmill(&bench.arguments("run", &["--url", &url, "--out", text(&folder), "--chunk-times"]));
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(
         !err(&output).contains("trace was not written"),
@@ -73,6 +73,27 @@ fn a_run_is_a_trace() {
         header.contains("mode: \"real\"\n") && header.contains("trace_version: 3\n"),
         "{header}"
     );
+    // What is known of server and load, and nothing that is not.
+    let summary = json(&["report", text(&folder), "--format", "json"]);
+    let cache = &summary["server_metrics"]["cache"];
+    let count = |key: &str| cache[key].as_f64().unwrap() as u64;
+    let scenario = sha256(&std::fs::read(&bench.scenario).unwrap());
+    for line in [
+        format!("workload_seed: {}", summary["run"]["seed"]),
+        format!("workload_spec: \"{} sha256:{scenario}\"", text(&bench.scenario)),
+        "  type: \"vllm\"".to_owned(),
+        format!("  model: {}", summary["run"]["server"]["model"]),
+        "  block_size: 64".to_owned(),
+        format!("  max_model_len: {}", summary["run"]["server"]["max_model_len"]),
+        "network: {}".to_owned(),
+        format!("  source: {}", cache["source"]),
+        format!("  hit_rate: {}", cache["share"]),
+        format!("  block_hits: {}", count("hit_tokens")),
+        format!("  block_queries: {}", count("query_tokens")),
+    ] {
+        assert!(header.lines().any(|found| found == line), "{line} in {header}");
+    }
+    assert!(count("hit_tokens") > 0 && !header.contains("gpu_memory_utilization"));
     let rows = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(rows("trace.warmup.csv").lines().count(), warm_up + 1);
 
@@ -86,6 +107,9 @@ fn a_run_is_a_trace() {
         .enumerate()
         .map(|(at, name)| (name, at))
         .collect();
+    let chunks = rows("trace.itl.csv");
+    let mut chunks = chunks.lines();
+    assert_eq!(chunks.next(), Some("request_id,chunk_index,timestamp_us"));
     for (line, record) in lines.zip(&profiling) {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |name: &str| cells[columns[name]].parse::<u64>().unwrap();
@@ -99,7 +123,22 @@ fn a_run_is_a_trace() {
         );
         assert_eq!(number("num_chunks"), record.chunks.len() as u64);
         assert_eq!(number("output_tokens"), record.usage.completion_tokens.unwrap());
+        // Chunk times begin and end when the row says, and have the records' gaps.
+        let mut before = None;
+        for (index, chunk) in record.chunks.iter().enumerate() {
+            let cells = chunks.next().unwrap().split(',');
+            let cells: Vec<u64> = cells.map(|cell| cell.parse().unwrap()).collect();
+            assert_eq!(cells[..2], [number("request_id"), index as u64]);
+            if index == 0 {
+                assert_eq!(cells[2], number("first_chunk_time_us"));
+            }
+            if let Some((at_us, at_ns)) = before.replace((cells[2], chunk.at_ns)) {
+                assert!(((cells[2] - at_us) * 1000).abs_diff(chunk.at_ns - at_ns) <= 1000);
+            }
+        }
+        assert_eq!(before.unwrap().0, number("last_chunk_time_us"));
     }
+    assert_eq!(chunks.next(), None, "the measurement alone");
 
     // And it can be told in other forms.
     let lines = folder.join("mooncake.jsonl");

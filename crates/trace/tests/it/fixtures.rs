@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Deserialize;
 use trace::Severity;
 use trace::blocks::BlockStore;
+use trace::csv::{CHUNK_COLUMNS, chunk_lines, chunk_times_name};
 use trace::goodput::Goodput;
 use trace::pace::{Pace, Schedule};
 use trace::recording::{LoadOptions, Recording};
@@ -283,4 +284,38 @@ fn goodput_is_counted_by_class() {
         checked += 1;
     }
     assert_eq!(checked, 1);
+}
+
+#[test]
+fn chunk_times_have_the_form_of_the_fixture_s() {
+    let reference = reference(&data("trace/valid/agentic-mini.binding.yaml"));
+    let name = reference.data.file_name().unwrap().to_str().unwrap();
+    let file = reference.data.with_file_name(chunk_times_name(name));
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut stamps = BTreeMap::<u64, Vec<i64>>::new();
+    for line in text.lines().skip(1) {
+        let mut cells = line.split(',').map(|cell| cell.parse::<i64>().unwrap());
+        let mut cell = || cells.next().unwrap();
+        let request = stamps.entry(cell().cast_unsigned()).or_default();
+        assert_eq!(cell(), i64::try_from(request.len()).unwrap());
+        request.push(cell());
+    }
+    let mut again = CHUNK_COLUMNS.to_owned();
+    for (id, stamps) in &stamps {
+        chunk_lines(&mut again, *id, stamps.iter().copied());
+    }
+    assert_eq!(again, text);
+    let mut compared = 0;
+    verify_with(&reference, |row| {
+        if let Some(stamps) = stamps.get(&row.request_id) {
+            compared += 1;
+            assert_eq!(
+                (row.num_chunks, row.first_chunk_us, row.last_chunk_us),
+                (stamps.len() as u64, stamps[0], stamps[stamps.len() - 1])
+            );
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert!(compared > 0 && compared == stamps.len());
 }

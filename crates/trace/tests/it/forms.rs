@@ -24,6 +24,7 @@ fn header() -> Header {
             engine: Some("vllm".to_owned()),
             model: Some("on".to_owned()),
             block_size: Some(16),
+            gpu_memory_utilization: Some(0.92),
             max_model_len: None,
         },
         goodput_slo_targets: vec![(

@@ -4,6 +4,7 @@ mod doubts;
 mod export;
 mod figures;
 mod files;
+mod trace_header;
 
 use std::path::Path;
 

@@ -3,12 +3,16 @@
 //! Rounds count what a session sent in its phase, since the measurement goes on in the middle of recorded conversations and
 //! a trace's sessions have no gap. Arrivals count from the start of the request's phase; the other stamps are wall time.
 
+mod header;
+mod scraped;
+
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use jiff::Timestamp;
 use trace::csv::Row;
-use trace::header::{Header, Mode, Server, Slo};
+
+pub use header::trace_header;
+pub use scraped::Scraped;
 
 use crate::header::RunHeader;
 use crate::marks::{Mark, RunEvent};
@@ -34,33 +38,18 @@ struct Rounds {
 impl TraceRows {
     /// For the run of that header and those marks.
     pub fn new(header: &RunHeader, marks: &[Mark]) -> Self {
-        let mut starts_ns = HashMap::new();
-        let mut warm_up_requests = 0;
-        for mark in marks {
-            match mark.event {
-                RunEvent::PhaseStart(phase) => {
-                    starts_ns.insert(phase, mark.at_ns);
-                }
-                RunEvent::PhaseEnd {
-                    phase: Phase::Warmup,
-                    started,
-                } => warm_up_requests = started,
-                _ => {}
-            }
-        }
+        let starts_ns = marks.iter().filter_map(|mark| match mark.event {
+            RunEvent::PhaseStart(phase) => Some((phase, mark.at_ns)),
+            _ => None,
+        });
         Self {
             wall_start_ns: header.wall_start.as_nanosecond(),
             model: header.server.model.clone(),
-            starts_ns,
-            warm_up_requests,
+            starts_ns: starts_ns.collect(),
+            warm_up_requests: warm_up_requests(marks),
             sessions: HashMap::new(),
             lane: String::new(),
         }
-    }
-
-    /// Requests of the warm-up: ids of the measurement begin with it.
-    pub fn warm_up_requests(&self) -> u64 {
-        self.warm_up_requests
     }
 
     /// Dispatch index over both phases.
@@ -116,10 +105,27 @@ impl TraceRows {
         }
     }
 
+    /// When the content chunks of a record came, in wall µs since 1970.
+    pub fn chunk_times(&self, record: &RequestRecord) -> impl Iterator<Item = i64> {
+        record.chunks.iter().map(|chunk| self.wall_us(Some(chunk.at_ns)))
+    }
+
     /// Wall time of a stamp in µs since 1970; 0 for none.
     fn wall_us(&self, stamp_ns: Option<u64>) -> i64 {
         stamp_ns.map_or(0, |ns| ((self.wall_start_ns + i128::from(ns)) / 1000) as i64)
     }
+}
+
+/// Requests that the warm-up started: ids of the measurement begin with it. 0 for a run that was killed in its warm-up.
+fn warm_up_requests(marks: &[Mark]) -> u64 {
+    let ended = marks.iter().find_map(|mark| match mark.event {
+        RunEvent::PhaseEnd {
+            phase: Phase::Warmup,
+            started,
+        } => Some(started),
+        _ => None,
+    });
+    ended.unwrap_or(0)
 }
 
 fn tokens(count: Option<u64>) -> u32 {
@@ -132,43 +138,5 @@ fn status(record: &RequestRecord) -> &'static str {
         (Outcome::Ok, _) => "ok",
         (Outcome::Failed, Some(FailureKind::TimedOut)) => "timeout",
         _ => "error",
-    }
-}
-
-/// The trace header of a run. `workload_spec` says where its load came from; the time of making is that of the last mark.
-pub fn trace_header(header: &RunHeader, marks: &[Mark], workload_spec: String) -> Header {
-    let made_ns = marks.last().map_or(0, |mark| i128::from(mark.at_ns));
-    let made = Timestamp::from_nanosecond(header.wall_start.as_nanosecond() + made_ns);
-    let warm_up = |mark: &Mark| match mark.event {
-        RunEvent::PhaseEnd {
-            phase: Phase::Warmup,
-            started,
-        } => Some(started),
-        _ => None,
-    };
-    Header {
-        created_at: Some(made.unwrap_or(header.wall_start).to_string()),
-        warm_up_requests: marks.iter().find_map(warm_up).unwrap_or(0),
-        workload_seed: Some(header.seed),
-        workload_spec: Some(workload_spec),
-        server: Server {
-            model: Some(header.server.model.clone()),
-            max_model_len: header.server.max_model_len,
-            ..Server::default()
-        },
-        goodput_slo_targets: header
-            .slo
-            .iter()
-            .map(|(class, slo)| (class.clone(), targets(*slo)))
-            .collect(),
-        ..Header::new(Mode::Real)
-    }
-}
-
-fn targets(slo: crate::header::Slo) -> Slo {
-    Slo {
-        ttft_ms: slo.ttft_ms,
-        itl_ms: slo.itl_ms,
-        e2e_ms: slo.e2e_ms,
     }
 }
