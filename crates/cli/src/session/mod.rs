@@ -13,8 +13,9 @@ pub(crate) use target::Target;
 
 use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
+use crate::trace_files::{self, TreePrompts};
 use crate::workload::{self, Scenario};
-use crate::{output, plan_digest, progress, trace_files};
+use crate::{output, plan_digest, progress};
 use anyhow::Context;
 use corpus::Corpus;
 use corpus::prompt::{Envelope, EnvelopeOptions, Pool, Prompter, Tokenizer};
@@ -184,7 +185,7 @@ impl Session {
             connections,
         };
         let (ended, summary) = running.run(folder).await?;
-        if let Err(error) = trace_files::write(folder, Some(&self.traces)) {
+        if let Err(error) = trace_files::write(folder, Some(Box::new(TreePrompts::of(&self.traces)))) {
             output::say(&format!("warning: the run's trace was not written: {error:#}"));
         }
         Ok((ended, summary))

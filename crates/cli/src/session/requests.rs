@@ -4,7 +4,8 @@ use super::choices::{self, Choices};
 use super::facts::{host, seconds, wall_start};
 use super::running::Running;
 use super::{FAILURES_LOOKED_AT_FROM, Target, states_ignore_eos, timetable};
-use crate::args::{LimitKey, RunArgs};
+use crate::args::{LimitKey, ModeName, RunArgs};
+use crate::trace_files::{self, RecordingPrompts};
 use crate::trace_input::{Source, TraceDocument};
 use crate::{output, plan_digest, workload};
 use anyhow::bail;
@@ -31,6 +32,9 @@ const OPEN_LOOP_STREAMS: u64 = 4096;
 /// A trace file that is ready to be replayed.
 pub(crate) struct TraceSession {
     running: Running<RequestReplay, Recorded>,
+    recording: Arc<Recording>,
+    prompts: Arc<RecordedPrompts>,
+    mode: ModeName,
     said: Vec<String>,
 }
 
@@ -74,12 +78,9 @@ impl TraceSession {
         let recording = Arc::new(load(&document, &choices)?);
         let tokenizer = Tokenizer::open(&args.prompt.tokenizer)?;
         let tokens = Arc::new(SafeTokens::of(&tokenizer)?);
-        let prompts = RecordedPrompts::new(
-            &recording,
-            Drawer::new(tokens, choices.seed),
-            choices.context,
-            choices.form,
-        );
+        let drawer = Drawer::new(tokens, choices.seed);
+        let prompts = RecordedPrompts::new(&recording, drawer, choices.context, choices.form);
+        let prompts = Arc::new(prompts);
         let data_sha256 = data_sha256(&document, &recording)?;
         let (table, schedule) = timetable::of(&recording, &choices);
         let name = name_of(document.source.path());
@@ -147,14 +148,20 @@ impl TraceSession {
         let running = Running {
             header,
             connections: connections(&choices, &recording),
-            load: Recorded::new(name, recording, prompts, envelope, choices.hints),
+            load: Recorded::new(name, recording.clone(), prompts.clone(), envelope, choices.hints),
             machine: RequestReplay::new(table, choices.starts, choices.limits),
             client: Client::new(target.client, clock)?,
             pages: target.pages,
             clock,
             failed_threshold,
         };
-        Ok(Self { running, said })
+        Ok(Self {
+            running,
+            recording,
+            prompts,
+            mode: choices.mode,
+            said,
+        })
     }
 
     /// Says what a person should know before it starts.
@@ -166,7 +173,13 @@ impl TraceSession {
 
     /// Runs to the end and leaves the folder complete.
     pub(crate) async fn run(self, folder: &Path) -> anyhow::Result<(Ended, Summary)> {
-        self.running.run(folder).await
+        let (ended, summary) = self.running.run(folder).await?;
+        let in_sessions = self.mode == ModeName::Sessions;
+        let prompts = RecordingPrompts::of(&self.recording, self.prompts, in_sessions);
+        if let Err(error) = trace_files::write(folder, Some(Box::new(prompts))) {
+            output::say(&format!("warning: the run's trace was not written: {error:#}"));
+        }
+        Ok((ended, summary))
     }
 }
 
@@ -284,6 +297,7 @@ fn limits(choices: &Choices, args: &RunArgs) -> BTreeMap<String, Value> {
 
 fn options(choices: &Choices, args: &RunArgs) -> BTreeMap<String, Value> {
     BTreeMap::from([
+        ("scenario_file".to_owned(), json!(args.scenario.scenario)),
         ("from_send".to_owned(), json!(choices.load.from_send)),
         ("include_failed".to_owned(), json!(choices.load.include_failed)),
         ("gap_cap_s".to_owned(), json!(choices.pace.gap_cap_s)),

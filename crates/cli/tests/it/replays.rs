@@ -1,6 +1,6 @@
 //! Trace files replayed against the simulated server: what it saw is what the file says, at the times that the mode says.
 
-use crate::support::{err, out, text, turnmill};
+use crate::support::{err, json, out, text, turnmill};
 use record::folder::RunReader;
 use record::request::{Outcome, RequestRecord};
 use serde_json::Value;
@@ -35,7 +35,7 @@ struct Run {
     header: Value,
     summary: Value,
     said: String,
-    _folder: testkit::TempDir,
+    folder: testkit::TempDir,
 }
 
 fn run(document: &Path, server: &Server, more: &[&str]) -> Run {
@@ -54,7 +54,7 @@ fn run(document: &Path, server: &Server, more: &[&str]) -> Run {
         header: file("run.json"),
         summary: file("summary.json"),
         said: err(&output),
-        _folder: folder,
+        folder,
     }
 }
 
@@ -140,6 +140,61 @@ fn open_sends_what_the_file_says_when_it_says() {
     assert_eq!(
         goodput["batch"]["counted"], 1,
         "the other row of the class had failed: {goodput}"
+    );
+}
+
+#[test]
+fn a_replay_is_a_trace_again() {
+    let survey = |binding: &Path| {
+        let found = json(&["corpus", "survey", text(binding), "--format", "json"]);
+        assert_eq!(found["ok"], true, "{found}");
+        found["counts"].clone()
+    };
+    for (document, more) in [
+        (MINI, [].as_slice()),
+        ("trace/valid/v2-minimal.binding.yaml", &[]),
+        (MINI, &["--endpoint", "chat"]),
+    ] {
+        let first = run(
+            &fixture(document),
+            &server(),
+            &[more, &["--speedup", "50"]].concat(),
+        );
+        let binding = first.folder.path().join("out/trace.binding.yaml");
+        let second = run(&binding, &server(), &["--speedup", "0.1"]);
+        assert_eq!(first.names(), second.names(), "{document}");
+        let (one, two) = (
+            survey(&binding),
+            survey(&second.folder.path().join("out/trace.binding.yaml")),
+        );
+        for count in [
+            "rows",
+            "sessions",
+            "prompt tokens",
+            "output tokens",
+            "whole blocks",
+            "leading blocks seen before",
+        ] {
+            assert!(one[count].is_u64());
+            assert_eq!(one[count], two[count], "{document}: {count}");
+        }
+    }
+    // Classes, groups and targets are handed on.
+    let first = run(
+        &fixture(MINI),
+        &server(),
+        &["--speedup", "50", "--goodput", "batch:ttft_ms=3"],
+    );
+    let file = |name: &str| std::fs::read_to_string(first.folder.path().join("out").join(name)).unwrap();
+    assert!(
+        file("trace.csv").contains(",critical,0,sA,0,sys,64,true,36,8,36,"),
+        "{}",
+        file("trace.csv")
+    );
+    assert!(
+        file("trace.header.yaml").contains("ttft_ms: 3"),
+        "{}",
+        file("trace.header.yaml")
     );
 }
 

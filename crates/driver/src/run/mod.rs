@@ -27,7 +27,7 @@ use crate::scrape::Bell;
 
 use live::Live;
 pub use live::{Counts, FailedThreshold, Progress};
-pub use recorded::{Recorded, SloHints};
+pub use recorded::{Recorded, SINGLE_REQUEST, SloHints};
 pub use trees::Trees;
 
 /// How often the progress is made known.

@@ -29,6 +29,9 @@ pub enum SloHints {
     Send,
 }
 
+/// What the name of a request without a session begins with; its recorded id follows.
+pub const SINGLE_REQUEST: &str = "request-";
+
 /// What [`replay::requests::RequestReplay`] sends.
 pub struct Recorded {
     parts: Arc<Parts>,
@@ -39,7 +42,7 @@ pub struct Recorded {
 
 struct Parts {
     recording: Arc<Recording>,
-    prompts: RecordedPrompts,
+    prompts: Arc<RecordedPrompts>,
     envelope: Arc<Envelope>,
     hints: SloHints,
 }
@@ -49,7 +52,7 @@ impl Recorded {
     pub fn new(
         trace: String,
         recording: Arc<Recording>,
-        prompts: RecordedPrompts,
+        prompts: Arc<RecordedPrompts>,
         envelope: Envelope,
         hints: SloHints,
     ) -> Self {
@@ -82,7 +85,7 @@ impl Load for Recorded {
             request_id: self.names.request(ask.request),
             sequence: ask.request,
             conversation_id: match recording.names.text(request.session) {
-                "" => format!("request-{}", request.request_id),
+                "" => format!("{SINGLE_REQUEST}{}", request.request_id),
                 name => name.to_owned(),
             },
             trace_id: self.trace.clone(),

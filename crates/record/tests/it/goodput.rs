@@ -276,8 +276,7 @@ proptest! {
         }));
         let mut rows = TraceRows::new(&header(), &marks());
         for record in &records {
-            let row = rows.row(record, 10);
-            by_rows.row(&Row { slo_class: record.slo_class.as_deref().unwrap_or_default(), ..row });
+            by_rows.row(&rows.row(record));
         }
         let by_records = of(records, &targets);
         for (class, attained) in by_rows.classes() {
