@@ -10,7 +10,7 @@ use crate::table::Line;
 use crate::{example, stream};
 use driver::body::WholeBody;
 use driver::cancel::Cancellation;
-use driver::client::{Client, ClientOptions};
+use driver::client::{Client, ClientOptions, Outgoing};
 use driver::clock::Clock;
 use driver::endpoint::{CHAT_PATH, Endpoint};
 use driver::tls::TlsOptions;
@@ -145,7 +145,7 @@ fn cost_of<F: Future<Output = anyhow::Result<()>>>(
 
 /// turnmill's client, from the request to its record.
 async fn ours(feed: Feed, client: &Client, per_read: &Cell<f64>) -> anyhow::Result<()> {
-    let body = Box::new(WholeBody::new(ASK));
+    let body = Outgoing::new(WholeBody::new(ASK));
     let record = client.send(example::record(0), body, Cancellation::never()).await;
     anyhow::ensure!(
         record.chunks.len() == feed.chunks,

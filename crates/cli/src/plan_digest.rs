@@ -4,6 +4,7 @@
 //! structure. The benchmark id is left out, since it must differ between runs; so are server, tokenizer and pool, which
 //! have digests or names of their own.
 
+use replay::requests::Timetable;
 use replay::{Plan, Settings, Warmup};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -12,6 +13,7 @@ use tree::{Conversation, HeadRole, InputKind, Trace, Turn};
 
 /// Changes whenever what is fed to the digest changes.
 const FORM: &str = "turnmill-plan-2";
+const TRACE_FORM: &str = "turnmill-trace-plan-1";
 
 /// SHA-256 in hex.
 pub(crate) fn of(plan: &Plan, traces: &[Arc<Trace>], settings: &Settings) -> String {
@@ -25,16 +27,36 @@ pub(crate) fn of(plan: &Plan, traces: &[Arc<Trace>], settings: &Settings) -> Str
     for trace in traces {
         feed.trace(trace);
     }
-    feed.0.finalize().iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("writing to a string cannot fail");
-        hex
-    })
+    feed.hex()
+}
+
+/// The same of a trace file: the digests of its files, the schedule, and `choices` in words.
+pub(crate) fn of_trace(table: &Timetable, files: [&str; 2], choices: &str) -> String {
+    let mut feed = Feed(Sha256::new());
+    feed.text(TRACE_FORM);
+    for sha256 in files {
+        feed.text(sha256);
+    }
+    feed.text(choices);
+    feed.numbers(table.due_ns.iter().copied());
+    for follow in &table.follow {
+        feed.number(follow.map_or(u64::MAX, |follow| u64::from(follow.index)));
+        feed.double(follow.map(|follow| follow.think_s));
+    }
+    feed.hex()
 }
 
 /// Takes values so that no two lists of values feed the same bytes.
 struct Feed(Sha256);
 
 impl Feed {
+    fn hex(self) -> String {
+        self.0.finalize().iter().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").expect("writing to a string cannot fail");
+            hex
+        })
+    }
+
     fn number(&mut self, value: u64) {
         self.0.update(value.to_be_bytes());
     }

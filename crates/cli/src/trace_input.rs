@@ -1,13 +1,129 @@
-//! What a trace file is, and what a binding says about one.
+//! What a trace file is, and what a binding or a Sweeper document says about one.
 
 use crate::args::FormName;
 use crate::output;
 use anyhow::{Context, bail};
+use record::header::Slo;
+use serde_json::Value;
+use spec::Document;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trace::TimeUnit;
 use trace::verify::Reference;
+
+/// A document that names a trace file to replay.
+pub(crate) struct TraceDocument {
+    /// The file.
+    pub(crate) source: Source,
+    /// SHA-256 of the document.
+    pub(crate) sha256: String,
+    /// The document with every default, as a run records it.
+    pub(crate) effective: Value,
+    /// Seed of the workload that the trace was recorded under, where it is known and can be a seed.
+    pub(crate) seed: Option<u64>,
+    /// Latency targets by class.
+    pub(crate) targets: BTreeMap<String, Slo>,
+    /// How it is to be replayed, where the document says so; else the command line does.
+    pub(crate) load: Option<StatedLoad>,
+}
+
+/// The file of a [`TraceDocument`].
+pub(crate) enum Source {
+    /// A data CSV with what a binding says of it.
+    Csv(Reference),
+    /// Mooncake lines.
+    Mooncake(PathBuf),
+}
+
+impl Source {
+    /// The data file.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Csv(reference) => &reference.data,
+            Self::Mooncake(path) => path,
+        }
+    }
+}
+
+/// The load of a Sweeper document (`sweeper-traffic` §7.1): sessions at their recorded starts, or so many at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StatedLoad {
+    /// Divides starts and delays of the open loop.
+    pub(crate) speedup: f64,
+    /// Sessions in flight; `None` is the open loop.
+    pub(crate) sessions_max: Option<u64>,
+}
+
+impl TraceDocument {
+    /// What a right document says of a trace file; `None` when it names none.
+    pub(crate) fn of(
+        path: &Path,
+        document: Option<Document>,
+        sha256: String,
+    ) -> anyhow::Result<Option<Self>> {
+        match document {
+            Some(Document::Scenario(scenario)) => {
+                let Some(spec::Workload::Trace(trace)) = &scenario.workload else {
+                    return Ok(None);
+                };
+                let targets = trace.header.goodput_slo_targets.iter();
+                Ok(Some(Self {
+                    source: Source::Csv(referred(path, trace)),
+                    sha256,
+                    seed: trace
+                        .header
+                        .workload_seed
+                        .and_then(|seed| u64::try_from(seed).ok()),
+                    targets: targets
+                        .map(|(class, targets)| (class.clone(), slo(targets)))
+                        .collect(),
+                    load: None,
+                    effective: effective(&Document::Scenario(scenario)),
+                }))
+            }
+            Some(Document::Sweeper(sweeper)) => {
+                let spec::sweeper::Load::Trace(trace) = &sweeper.load else {
+                    bail!(
+                        "{}: synthetic traffic cannot be run yet; a `trace_path` can",
+                        path.display()
+                    );
+                };
+                Ok(Some(Self {
+                    source: Source::Mooncake(beside(path, &trace.path)),
+                    sha256,
+                    seed: None,
+                    targets: BTreeMap::new(),
+                    load: Some(StatedLoad {
+                        speedup: trace.arrival_speedup_ratio,
+                        sessions_max: trace.replay_concurrency,
+                    }),
+                    effective: effective(&Document::Sweeper(sweeper)),
+                }))
+            }
+            Some(Document::Catalog(_)) => bail!(
+                "{} is an entry of a catalog; hint: a scenario binds it, as `workload: {{replay: {{workload: NAME, …}}}}`",
+                path.display()
+            ),
+            None => Ok(None),
+        }
+    }
+}
+
+/// A right document with every default. References of other arms are not followed, and a trace has none.
+fn effective(document: &Document) -> Value {
+    let (effective, _) = spec::resolve(document, None);
+    effective.map_or(Value::Null, |effective| effective.to_json())
+}
+
+fn slo(targets: &spec::trace::SloTargets) -> Slo {
+    Slo {
+        ttft_ms: targets.ttft_ms.unwrap_or(0.0),
+        itl_ms: targets.itl_ms.unwrap_or(0.0),
+        e2e_ms: targets.e2e_ms.unwrap_or(0.0),
+    }
+}
 
 /// Bytes looked at to tell what a file is.
 const LOOK_BYTES: u64 = 4096;
@@ -83,9 +199,8 @@ pub(crate) fn reference(path: &Path) -> anyhow::Result<Option<Reference>> {
 
 /// The files that a checked trace arm names, relative to its document (`bindings` §11.6).
 pub(crate) fn referred(document: &Path, trace: &spec::trace::Trace) -> Reference {
-    let beside = |name: &str| document.parent().unwrap_or(Path::new("")).join(name);
     Reference {
-        data: beside(&trace.data),
+        data: beside(document, &trace.data),
         sha256: trace.sha256.clone(),
         rows: trace.rows,
         trace_version: trace.header.trace_version,
@@ -93,6 +208,11 @@ pub(crate) fn referred(document: &Path, trace: &spec::trace::Trace) -> Reference
         token_blocks: trace
             .token_blocks
             .as_ref()
-            .map(|blocks| (beside(&blocks.path), blocks.sha256.clone())),
+            .map(|blocks| (beside(document, &blocks.path), blocks.sha256.clone())),
     }
+}
+
+/// A path that a document states, relative to it.
+fn beside(document: &Path, name: &str) -> PathBuf {
+    document.parent().unwrap_or(Path::new("")).join(name)
 }

@@ -1,7 +1,8 @@
-//! From a scenario file and options to what a run replays: the checked scenario, the corpus, the settings.
+//! From a document and options to what a run replays: the checked scenario, the corpus, the settings; or a trace file.
 
 use crate::args::{DialectName, PrimerFailure, SamplingName, ScenarioArgs};
 use crate::output;
+use crate::trace_input::TraceDocument;
 use anyhow::{Context, anyhow, bail};
 use corpus::fetch::{FetchError, Fetched, Hub, HubEnvironment, Limits, Proxies, Wanted};
 use corpus::{Corpus, LoadOptions};
@@ -30,10 +31,12 @@ pub(crate) struct Scenario {
     pub(crate) sha256: String,
 }
 
-/// What came of reading a scenario.
+/// What came of reading a document.
 pub(crate) enum Read {
-    /// It can be replayed.
+    /// Its session trees can be replayed.
     Scenario(Box<Scenario>),
+    /// The requests of its trace file can be replayed.
+    Trace(Box<TraceDocument>),
     /// Its problems have been shown.
     Invalid,
 }
@@ -47,22 +50,38 @@ pub(crate) fn read(args: &ScenarioArgs) -> anyhow::Result<Read> {
     Ok(read)
 }
 
-/// As [`read`] for a scenario of ours, whose broken locks are no news.
-pub(crate) fn read_quietly(args: &ScenarioArgs) -> anyhow::Result<Read> {
-    match check(args)? {
-        (Read::Invalid, problems) => {
-            output::say(&problems);
-            Ok(Read::Invalid)
-        }
-        (scenario, _) => Ok(scenario),
+/// As [`read`], for what only session trees have. `None` when the document is invalid.
+pub(crate) fn read_trees(args: &ScenarioArgs) -> anyhow::Result<Option<Box<Scenario>>> {
+    trees(args, read(args)?)
+}
+
+/// As [`read_trees`] for a scenario of ours, whose broken locks are no news.
+pub(crate) fn read_quietly(args: &ScenarioArgs) -> anyhow::Result<Option<Box<Scenario>>> {
+    let (read, problems) = check(args)?;
+    if matches!(read, Read::Invalid) {
+        output::say(&problems);
+    }
+    trees(args, read)
+}
+
+fn trees(args: &ScenarioArgs, read: Read) -> anyhow::Result<Option<Box<Scenario>>> {
+    match read {
+        Read::Scenario(scenario) => Ok(Some(scenario)),
+        Read::Invalid => Ok(None),
+        Read::Trace(_) => bail!(
+            "{} names a trace file, whose requests have no lanes; hint: `turnmill corpus inspect` shows what is in it, \
+             `turnmill run` replays it",
+            args.scenario.display()
+        ),
     }
 }
 
-/// The scenario, and what is to be said about it.
+/// The document, and what is to be said about it.
 fn check(args: &ScenarioArgs) -> anyhow::Result<(Read, String)> {
     let path = &args.scenario;
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let (document, mut problems) = spec::read_bytes(&bytes, Some(spec::Kind::Scenario));
+    let (document, mut problems) = spec::read_bytes(&bytes, None);
+    let sha256 = corpus::verify::scan(bytes.as_slice(), |_| {})?.sha256;
     let mut resolved = None;
     if let Some(spec::Document::Scenario(scenario)) = &document {
         let catalog = args.catalog.clone().map(Catalog::new);
@@ -86,7 +105,13 @@ fn check(args: &ScenarioArgs) -> anyhow::Result<(Read, String)> {
         text: &String::from_utf8_lossy(&bytes),
     };
     let shown = spec::render::text(&problems, source, output::colours_on_stderr());
-    let Some(resolved) = resolved.filter(|_| spec::problem::is_ok(&problems)) else {
+    if !spec::problem::is_ok(&problems) {
+        return Ok((Read::Invalid, shown));
+    }
+    if let Some(trace) = TraceDocument::of(path, document, sha256.clone())? {
+        return Ok((Read::Trace(Box::new(trace)), shown));
+    }
+    let Some(resolved) = resolved else {
         return Ok((Read::Invalid, shown));
     };
     let replay = runnable(&resolved).with_context(|| path.display().to_string())?;
@@ -95,7 +120,7 @@ fn check(args: &ScenarioArgs) -> anyhow::Result<(Read, String)> {
         replay,
         resolved,
         broken_locks,
-        sha256: corpus::verify::scan(bytes.as_slice(), |_| {})?.sha256,
+        sha256,
     };
     Ok((Read::Scenario(Box::new(scenario)), shown))
 }
@@ -104,9 +129,8 @@ fn check(args: &ScenarioArgs) -> anyhow::Result<(Read, String)> {
 fn runnable(resolved: &Resolved) -> anyhow::Result<spec::Replay> {
     let replay = match &resolved.traffic {
         Some(Traffic::Replay(replay)) => (**replay).clone(),
-        Some(Traffic::Shape { .. }) => bail!("a shape cannot be run yet; only `replay` can"),
-        Some(Traffic::Trace(_)) => bail!("a trace cannot be run yet; only `replay` can"),
-        None => bail!("has no `workload`, so there is nothing to send"),
+        Some(Traffic::Shape { .. }) => bail!("a shape cannot be run yet; `replay` and `trace` can"),
+        Some(Traffic::Trace(_)) | None => bail!("has no `workload`, so there is nothing to send"),
     };
     Ok(replay)
 }
@@ -141,7 +165,7 @@ pub(crate) fn settings(args: &ScenarioArgs, scenario: &Scenario) -> Settings {
         dialect: scenario.dialect,
         concurrency: replay.concurrency,
         seed: replay.random_seed,
-        benchmark_id: args.benchmark_id.clone().unwrap_or_else(random_benchmark_id),
+        benchmark_id: benchmark_id(args),
         min_ratio: replay.trajectory_start.min_ratio,
         max_ratio: replay.trajectory_start.max_ratio,
         sampling: match args.sampling {
@@ -164,6 +188,11 @@ pub(crate) fn settings(args: &ScenarioArgs, scenario: &Scenario) -> Settings {
             PrimerFailure::Continue => OnPrimerFailure::Continue,
         },
     }
+}
+
+/// The run's name, stated or drawn.
+pub(crate) fn benchmark_id(args: &ScenarioArgs) -> String {
+    args.benchmark_id.clone().unwrap_or_else(random_benchmark_id)
 }
 
 fn random_benchmark_id() -> String {

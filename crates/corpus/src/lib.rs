@@ -4,7 +4,7 @@
 //! a small one of our own. A [`Corpus`] is loaded from one local file: [`verify`] hashes it before anything is parsed,
 //! [`formats`] turn the bytes of a row into a checked row, [`select`] keeps the traces that fit, [`reconstruct`] makes
 //! session trees of them, [`dump`] writes those trees down for comparison, and [`prompt`] makes request bodies of their turns
-//! while they are sent. [`convert`] makes files of crate `trace` of Weka traces and back, [`survey`] says what a corpus holds.
+//! while they are sent; [`recorded`] says what the prompts of a trace file consist of. [`convert`] makes files of crate `trace` of Weka traces and back, [`survey`] says what a corpus holds.
 //!
 //! Never parses a file whose digest has not matched, never opens a socket while a run is on, and never holds prompt text of
 //! a whole corpus in memory.
@@ -19,6 +19,7 @@ mod load;
 pub mod pin;
 pub mod prompt;
 pub mod reconstruct;
+pub mod recorded;
 mod rows;
 pub mod select;
 pub mod survey;

@@ -68,6 +68,38 @@ impl ClientOptions {
     }
 }
 
+/// What one request sends beside what all of a client's requests do.
+pub struct Outgoing {
+    body: Box<dyn BodySource>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    deadline: Option<Duration>,
+}
+
+impl Outgoing {
+    /// A request with that body and nothing of its own.
+    pub fn new(body: impl BodySource) -> Self {
+        Self {
+            body: Box::new(body),
+            headers: Vec::new(),
+            deadline: None,
+        }
+    }
+
+    /// With a header of its own, which replaces one of the client's.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// With a deadline of its own, in the place of the client's.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Option<Duration>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+}
+
 /// Options that no request can be sent with.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -144,7 +176,7 @@ impl Client {
         self.replaced.load(Relaxed)
     }
 
-    /// Sends `body` and waits for the end of the answer, the deadline, or `cancel`, whichever is first.
+    /// Sends `outgoing` and waits for the end of the answer, the deadline, or `cancel`, whichever is first.
     ///
     /// `record` says who the request is and what was planned, with `stamps.due_ns`; all that the server and the
     /// connection have to say is filled in here, whatever it held before. Dropping the future closes the connection.
@@ -154,21 +186,42 @@ impl Client {
     pub async fn send(
         &self,
         mut record: RequestRecord,
-        body: Box<dyn BodySource>,
+        outgoing: Outgoing,
         mut cancel: Cancellation,
     ) -> RequestRecord {
         log_start(&record);
         record.stamps.start_ns = self.clock.now_ns();
+        let Outgoing {
+            body,
+            headers: own,
+            deadline,
+        } = outgoing;
+        let deadline = deadline.unwrap_or(self.deadline);
         record.body_bytes = body.content_length();
-        let headers = self.headers_of(&record);
+        let headers = self.headers_of(&record, own);
         let mut received = Received::default();
         let stop = tokio::select! {
             biased;
             end = self.carry_out(headers, body, &mut received) => Stop::End(end),
             cause = cancel.cancelled() => Stop::Cancelled(cause),
-            () = tokio::time::sleep(self.deadline) => Stop::TimedOut(self.deadline),
+            () = tokio::time::sleep(deadline) => Stop::TimedOut(deadline),
         };
         settle(&mut record, received, stop, self.clock.now_ns(), &self.secrets);
+        log_end(&record);
+        record
+    }
+
+    /// The record of a request that cannot be made, for the reason given.
+    pub fn give_up(&self, mut record: RequestRecord, why: String) -> RequestRecord {
+        record.stamps.start_ns = self.clock.now_ns();
+        let stop = Stop::End(End::Failed(FailureKind::Unsent, why));
+        settle(
+            &mut record,
+            Received::default(),
+            stop,
+            self.clock.now_ns(),
+            &self.secrets,
+        );
         log_end(&record);
         record
     }
@@ -231,9 +284,10 @@ impl Client {
         request
     }
 
-    fn headers_of(&self, record: &RequestRecord) -> HeaderMap {
+    fn headers_of(&self, record: &RequestRecord, own: Vec<(HeaderName, HeaderValue)>) -> HeaderMap {
         let id = |text: &str| HeaderValue::from_str(text).expect("our ids are letters, digits and dashes");
         let mut headers = self.headers.clone();
+        headers.extend(own);
         headers.insert(REQUEST_ID_HEADER, id(&record.request_id));
         headers.insert(self.session_header.clone(), id(&record.session_id));
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(record.body_bytes));

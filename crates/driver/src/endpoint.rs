@@ -9,6 +9,8 @@ use reqwest::Url;
 
 /// Path of the chat endpoint below the base.
 pub const CHAT_PATH: &str = "/v1/chat/completions";
+/// Path of the completions endpoint below the base.
+pub const COMPLETIONS_PATH: &str = "/v1/completions";
 
 /// A base URL that cannot be used.
 #[derive(Debug, thiserror::Error)]

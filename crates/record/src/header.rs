@@ -25,14 +25,16 @@ pub struct RunHeader {
     pub turnmill_version: String,
     /// Names this run; part of every cache-bust marker.
     pub benchmark_id: String,
-    /// Which harness's behaviour was followed (`aiperf-0.12.0`, `agentx-1.0`).
+    /// Which harness's behaviour was followed (`aiperf-0.12.0`, `agentx-1.0`); empty in runs of a trace file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
-    /// `closed`: a lane's next start depends on the end before it.
+    /// `closed`: a lane's next start depends on the end before it. Runs of a trace file are `closed`, `open` or `sessions`
+    /// (`trace-csv` §5.1).
     #[serde(rename = "loop")]
     pub loop_kind: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Lanes, that is live session trees.
+    /// Lanes, that is live session trees; in a closed run of a trace file requests in flight; 0 where neither is held.
     pub concurrency: u32,
     /// Wall time of the monotonic anchor: stamp 0 of every record. RFC 3339, UTC.
     #[serde(with = "rfc3339")]
@@ -46,6 +48,9 @@ pub struct RunHeader {
     /// What the corpus gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
+    /// The trace file that was replayed; `None` in runs of session trees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceFacts>,
     /// What decides later whether the run is valid for submission.
     pub validity: ValidityInputs,
     /// Latency targets by class, for goodput.
@@ -59,6 +64,31 @@ pub struct RunHeader {
     pub options: BTreeMap<String, Value>,
     /// The scenario after resolving.
     pub scenario: Value,
+}
+
+impl RunHeader {
+    /// The latency targets that hold for every request, for tools that know one set: those of the only class, in a run whose
+    /// requests have no classes.
+    pub fn only_slo(&self) -> Option<Slo> {
+        let mut classes = self.slo.values().copied();
+        let only = classes.next().filter(|_| classes.next().is_none());
+        only.filter(|_| self.trace.is_none())
+    }
+
+    /// What other tools call the endpoint: `chat` or `completions`.
+    pub fn endpoint_type(&self) -> &'static str {
+        let url = self.server.url.as_str();
+        if url.ends_with("/completions") && !url.ends_with("/chat/completions") {
+            "completions"
+        } else {
+            "chat"
+        }
+    }
+
+    /// Lanes or requests in flight, where their number was held.
+    pub fn held_concurrency(&self) -> Option<u32> {
+        (self.concurrency > 0).then_some(self.concurrency)
+    }
 }
 
 /// The server as it described itself.
@@ -151,6 +181,34 @@ pub struct Selection {
     pub dropped: u64,
     /// Peak prompt plus output of the largest trace kept, in tokens.
     pub largest: u64,
+}
+
+/// A trace file and what was to be sent of it (`trace-csv` §5).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TraceFacts {
+    /// Name of the data file, without its folder.
+    pub file: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Requests to be sent.
+    pub planned: u64,
+    /// Rows left out because their request had not been answered when they were recorded.
+    pub skipped_failed: u64,
+    /// Rows left out because they have no prompt.
+    pub skipped_empty: u64,
+    /// Sessions of the requests to be sent.
+    pub sessions: u64,
+    /// What arrival times were divided by.
+    pub speedup: f64,
+    /// Prompts were made from the block ids of a sidecar.
+    pub sidecar: bool,
+    /// Where requests went, below the server's URL.
+    pub endpoint: String,
+    /// How prompts grow from round to round of a session, in the words of `--context`.
+    pub context: String,
+    /// From the first arrival to the last of the requests to be sent, in seconds, as the run was to keep it.
+    pub span_s: f64,
 }
 
 /// What is known before the first request about [`crate::validity`].

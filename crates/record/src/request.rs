@@ -39,6 +39,8 @@ pub enum FailureKind {
     Malformed,
     /// No connection.
     Connect,
+    /// Its prompt could not be made, so nothing was sent.
+    Unsent,
 }
 
 /// Why a request was cancelled.
@@ -55,7 +57,7 @@ pub enum CancelCause {
 /// Raw stamps of a request: nanoseconds from the run's anchor on the monotonic clock. `None` where it never came so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {
-    /// When the schedule wanted the request to start.
+    /// When the schedule wanted the request to start, or later, when the cap on requests in flight let it.
     pub due_ns: u64,
     /// When we began to carry it out.
     pub start_ns: u64,
@@ -130,6 +132,8 @@ pub struct RequestRecord {
     pub depth: u32,
     /// Twelve hex digits of the cache-bust marker.
     pub marker: String,
+    /// SLO class of the trace's row; `None` for requests of session trees, and for rows whose class is empty.
+    pub slo_class: Option<String>,
     /// Prompt tokens recorded in the trace, marker and chat template not counted.
     pub isl_planned: u64,
     /// Output tokens asked for.
@@ -142,6 +146,9 @@ pub struct RequestRecord {
     pub body_bytes: u64,
     /// Body bytes of the answer, framing removed.
     pub response_bytes: u64,
+    /// How long the cap on requests in flight held it back after its schedule wanted it; [`Stamps::due_ns`] is when the
+    /// cap let it go, so that waiting for the server is not the client's lateness. 0 when it was not held.
+    pub held_ns: u64,
     /// Raw stamps.
     pub stamps: Stamps,
     /// One for each chunk with content, reasoning or tool-call text, in order.

@@ -57,6 +57,8 @@ row! {
     turns_total: u32, "number", "Turns that the conversation has.";
     depth: u32, "number", "0 for a root, 1 for its subagents.";
     marker: String, "text", "Twelve hex digits of the cache-bust marker; empty without one.";
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    slo_class: Option<String>, "text", "SLO class of the row of a trace file; left out when it has none.";
     isl_planned: u64, "tokens", "Prompt tokens recorded in the trace; marker and chat template not counted.";
     #[serde(skip_serializing_if = "Option::is_none", default)]
     isl: Option<u64>, "tokens", "Prompt tokens as the server reported them; left out when it did not.";
@@ -71,7 +73,9 @@ row! {
     theoretical_total_blocks: u64, "blocks", "Blocks of the prompt that have a hash id.";
     body_bytes: u64, "bytes", "Size of the request body.";
     response_bytes: u64, "bytes", "Body bytes of the answer, framing removed.";
-    due_ns: u64, "ns", "When the schedule wanted the request to start.";
+    due_ns: u64, "ns", "When the schedule wanted the request to start, or later, when the cap on requests in flight let it.";
+    #[serde(skip_serializing_if = "is_zero", default)]
+    held_ns: u64, "ns", "How long that cap had held it back by then; left out when it did not.";
     start_ns: u64, "ns", "When we began to carry it out.";
     #[serde(skip_serializing_if = "Option::is_none", default)]
     connected_ns: Option<u64>, "ns", "When a new connection stood, TLS included; left out when an open one was reused.";
@@ -102,7 +106,7 @@ row! {
     malformed_events: u64, "events", "Events that were no JSON of the expected shape.";
     outcome: Worded<Outcome>, "word", "`ok`, `failed`, `overflow` (the prompt does not fit the context window) or `cancelled`.";
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    failure_kind: Option<Worded<FailureKind>>, "word", "`refused` (HTTP status), `error_object`, `truncated`, `timed_out`, `broken_stream`, `malformed` or `connect`.";
+    failure_kind: Option<Worded<FailureKind>>, "word", "`refused` (HTTP status), `error_object`, `truncated`, `timed_out`, `broken_stream`, `malformed`, `connect` or `unsent` (its prompt could not be made).";
     #[serde(skip_serializing_if = "Option::is_none", default)]
     cancel_cause: Option<Worded<CancelCause>>, "word", "`grace`, `interrupt` or `abort`.";
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -147,6 +151,7 @@ impl Row {
             turns_total: record.turns_total,
             depth: record.depth,
             marker: record.marker.clone(),
+            slo_class: record.slo_class.clone(),
             isl_planned: record.isl_planned,
             isl: record.usage.prompt_tokens,
             osl_planned: record.osl_planned,
@@ -158,6 +163,7 @@ impl Row {
             body_bytes: record.body_bytes,
             response_bytes: record.response_bytes,
             due_ns: stamps.due_ns,
+            held_ns: record.held_ns,
             start_ns: stamps.start_ns,
             connected_ns: stamps.connected_ns,
             headers_written_ns: stamps.headers_written_ns,
@@ -210,12 +216,14 @@ impl Row {
             turns_total: self.turns_total,
             depth: self.depth,
             marker: self.marker,
+            slo_class: self.slo_class,
             isl_planned: self.isl_planned,
             osl_planned: self.osl_planned,
             theoretical_hit_blocks: self.theoretical_hit_blocks,
             theoretical_total_blocks: self.theoretical_total_blocks,
             body_bytes: self.body_bytes,
             response_bytes: self.response_bytes,
+            held_ns: self.held_ns,
             stamps: Stamps {
                 due_ns: self.due_ns,
                 start_ns: self.start_ns,
@@ -248,6 +256,11 @@ impl Row {
             error: self.error,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// [`COLUMNS`] as the table of `docs/reference/records.md`.

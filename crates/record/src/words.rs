@@ -61,6 +61,7 @@ impl Word for FailureKind {
         (FailureKind::BrokenStream, "broken_stream"),
         (FailureKind::Malformed, "malformed"),
         (FailureKind::Connect, "connect"),
+        (FailureKind::Unsent, "unsent"),
     ];
 }
 

@@ -5,6 +5,8 @@
 //! which instant of it. [`Replay`] is fed with [`Event`]s and a time; it answers with [`Action`]s and the time at which it
 //! wants to be woken next. [`simulate`] runs it against a stated service model, with no server and no clock.
 //!
+//! [`requests`] is the same for a flat list of recorded requests; both are a [`Machine`], and whoever drives one drives the other.
+//!
 //! The rules are aiperf's (`aiperf-replay` §2–§6, §9.2); where its releases differ, the [`Dialect`]'s table says which holds,
 //! defects included.
 //!
@@ -17,6 +19,7 @@ mod joins;
 mod live;
 mod machine;
 mod marker;
+pub mod requests;
 mod sampler;
 mod settings;
 pub mod simulate;
@@ -25,7 +28,7 @@ mod timers;
 
 pub use dialect::{Dialect, Rules};
 pub use machine::{
-    Action, Event, Mark, Outcome, Phase, Replay, RequestKey, RunEnd, Send, Standing, StreamId,
+    Action, Asked, Event, Machine, Mark, Outcome, Phase, Replay, RequestKey, RunEnd, Send, Standing, StreamId,
 };
 pub use marker::marker_hex;
 pub use sampler::Sampling;

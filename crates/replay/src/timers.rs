@@ -71,6 +71,11 @@ impl<T> Timers<T> {
             .collect()
     }
 
+    /// Takes the earliest, whether it is due or not, with the instant at which it is.
+    pub(crate) fn take_first(&mut self) -> Option<(Seconds, T)> {
+        self.pending.pop_first().map(|(key, what)| (key.at, what))
+    }
+
     /// Moves all timers earlier by what makes the earliest due `budget` after `now`; their spacing stays.
     /// Gives the seconds removed, 0 when the earliest is due by then anyway.
     pub(crate) fn pull_in(&mut self, now: Seconds, budget: Seconds) -> Seconds {

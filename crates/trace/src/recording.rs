@@ -78,7 +78,7 @@ pub struct Request {
     pub prefix_length: u32,
     /// Prompt tokens behind it.
     pub input_tokens: u32,
-    /// Output tokens.
+    /// Output tokens; 0 for a row that failed, whose count is not reliable.
     pub output_tokens: u32,
     /// Prompt tokens as the server counted them; 0 for not recorded.
     pub server_input_tokens: u32,
@@ -243,7 +243,8 @@ struct Taking {
 
 impl Taking {
     fn row(&mut self, row: &Row<'_>) {
-        if !matches!(row.status, "ok" | "incomplete") && !self.options.include_failed {
+        let failed = !matches!(row.status, "ok" | "incomplete");
+        if failed && !self.options.include_failed {
             self.skipped.failed += 1;
             return;
         }
@@ -273,7 +274,7 @@ impl Taking {
             prefix_group: self.names.of(row.prefix_group),
             prefix_length: row.prefix_length,
             input_tokens: row.input_tokens,
-            output_tokens: row.output_tokens,
+            output_tokens: if failed { 0 } else { row.output_tokens },
             server_input_tokens: row.server_input_tokens,
             model: self.names.of(row.model),
             slo_class: self.names.of(row.slo_class),

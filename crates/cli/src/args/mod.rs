@@ -8,6 +8,7 @@ mod run;
 mod scenario;
 mod server;
 mod trace;
+mod trace_run;
 
 pub(crate) use capture::CaptureArgs;
 pub(crate) use export::ExportArgs;
@@ -18,6 +19,7 @@ pub(crate) use scenario::{
 };
 pub(crate) use server::SimArgs;
 pub(crate) use trace::{ContentsArgs, ConvertArgs, FormName};
+pub(crate) use trace_run::{ContextName, EndpointName, ModeName, ThinkTime, TraceRunArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Options that decide where requests go and what is kept.
 
-use super::{ExportArgs, Format, PromptArgs, ScenarioArgs};
+use super::{ExportArgs, Format, PromptArgs, ScenarioArgs, TraceRunArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -23,6 +23,8 @@ pub(crate) struct RunArgs {
     /// Exit 1 when the finished run is not valid for submission.
     #[arg(long)]
     pub(crate) require_valid: bool,
+    #[command(flatten)]
+    pub(crate) trace: TraceRunArgs,
 }
 
 /// The server and how it is spoken to.
@@ -43,9 +45,10 @@ pub(crate) struct SendArgs {
     /// Name of the header that carries the session id.
     #[arg(long, default_value = "X-Correlation-ID", value_name = "NAME")]
     pub(crate) session_header: String,
-    /// Which key limits the output length; exactly one is sent.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_limit_key: LimitKey,
+    /// Which key limits the output length; exactly one is sent. Default: `max_completion_tokens` for chat, `max_tokens` for
+    /// completions.
+    #[arg(long, value_enum)]
+    pub(crate) output_limit_key: Option<LimitKey>,
     /// Send `min_tokens` too, for servers that ignore `ignore_eos`.
     #[arg(long)]
     pub(crate) min_tokens: bool,
@@ -114,6 +117,15 @@ pub(crate) enum LimitKey {
     /// `max_tokens`.
     #[value(name = "max_tokens")]
     MaxTokens,
+}
+
+impl From<LimitKey> for corpus::prompt::LimitKey {
+    fn from(key: LimitKey) -> Self {
+        match key {
+            LimitKey::MaxCompletionTokens => Self::MaxCompletionTokens,
+            LimitKey::MaxTokens => Self::MaxTokens,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -135,7 +135,7 @@ pub(crate) struct FailSpec {
     pub(crate) text: String,
 }
 
-fn parse_seconds(text: &str) -> Result<f64, String> {
+pub(super) fn parse_seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text
         .trim()
         .parse()
@@ -158,7 +158,7 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
 }
 
 /// Seconds, or `inf` for no limit.
-fn parse_limit(text: &str) -> Result<f64, String> {
+pub(super) fn parse_limit(text: &str) -> Result<f64, String> {
     if text.trim() == "inf" {
         return Ok(f64::INFINITY);
     }

@@ -1,11 +1,12 @@
 //! `demo`: a run of the bundled corpus against a simulated server on this machine.
 
-use crate::args::{DemoArgs, Format, LimitKey, MetricsArgs, PromptArgs, ScenarioArgs, SendArgs, Wire};
+use crate::args::{DemoArgs, Format, MetricsArgs, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
 use crate::session::{self, PromptText, Session, Target};
-use crate::workload::{self, Read};
+use crate::workload;
 use crate::{folder, output};
 use anyhow::Context;
+use driver::endpoint::CHAT_PATH;
 use sim::{Config, Server};
 use std::path::Path;
 
@@ -28,10 +29,10 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
         ));
         let scenario_args = scenario_args(&inputs);
         let send_args = send_args(server.url());
-        let Read::Scenario(scenario) = workload::read_quietly(&scenario_args)? else {
+        let Some(scenario) = workload::read_quietly(&scenario_args)? else {
             return Ok(Exit::Invalid);
         };
-        let target = Target::ask(&send_args).await?;
+        let target = Target::ask(&send_args, CHAT_PATH).await?;
         let limit = workload::context_limit(&scenario_args, &scenario.replay, target.max_model_len())?;
         let text = PromptText::load(&PromptArgs {
             tokenizer: "builtin".to_owned(),
@@ -95,7 +96,7 @@ fn send_args(url: String) -> SendArgs {
         api_key: None,
         headers: Vec::new(),
         session_header: "X-Correlation-ID".to_owned(),
-        output_limit_key: LimitKey::MaxCompletionTokens,
+        output_limit_key: None,
         min_tokens: false,
         request_timeout_s: 60.0,
         failed_request_threshold: None,

@@ -4,7 +4,7 @@ use crate::args::{Format, PlanArgs, ScenarioArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::render;
-use crate::workload::{self, Read};
+use crate::workload;
 use replay::{Plan, Settings};
 use std::sync::Arc;
 use tree::Trace;
@@ -34,7 +34,7 @@ pub(super) struct Drawn {
 
 /// Draws the plan. `None` when the document is invalid, which has been shown.
 pub(super) fn draw(args: &ScenarioArgs) -> anyhow::Result<Option<Drawn>> {
-    let Read::Scenario(scenario) = workload::read(args)? else {
+    let Some(scenario) = workload::read_trees(args)? else {
         return Ok(None);
     };
     let limit = workload::context_limit(args, &scenario.replay, None)?;

@@ -10,6 +10,8 @@ mod exports;
 mod logging;
 mod profile;
 mod refusals;
+mod replays;
+mod round_trip;
 mod runs;
 mod schedules;
 mod support;

@@ -1,24 +1,19 @@
 //! One chat request's body: its exact length before it is sent, its bytes in chunks while it is.
 //!
-//! A body knows where its blocks are in the pool, four bytes a block, and walks over them twice: once counting, once
-//! gathering. Both walks are the same code, so the length is the one of the bytes. Only with a tokenizer that gives text
-//! for whole messages ([`Pool::is_sliced`] is false) does the text of one message exist at once while it is sent.
+//! A body knows where its blocks are in the pool, four bytes a block, and gathers their text from there ([`Chunked`]).
+//! Only with a tokenizer that gives text for whole messages ([`Pool::is_sliced`] is false) does the text of one message
+//! exist at once while it is sent.
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tree::segments::{Role, Segment, SegmentList};
 use tree::{BLOCK_TOKENS, Conversation, InputKind, Trace, TurnRef};
 
-use super::escaped::{Held, Length, Sink, escape};
+use super::chunks::{Chunked, Walk};
+use super::escaped::{Held, Sink, escape};
 use super::pool::Window;
 use super::{BlockStarts, Envelope, Pool, Prompter};
-
-/// Most bytes that [`RequestBody::next_chunk`] gives at once.
-pub const CHUNK_BYTES: usize = 64 * 1024;
-
-/// Room beyond a chunk for what its last step adds; more is allocated where a step needs it.
-const CHUNK_SLACK_BYTES: usize = 2 * 1024;
 
 /// What a request has beside its prompt.
 #[derive(Clone, Copy, Debug)]
@@ -55,19 +50,14 @@ impl Prompter {
             .collect();
         let mut marker = Vec::new();
         escape(options.marker.unwrap_or_default(), &mut marker);
-        let mut body = RequestBody {
+        RequestBody(Chunked::new(Places {
             pool: Arc::clone(self.pool()),
             envelope: Arc::clone(options.envelope),
             max_tokens: options.max_tokens,
             marker: marker.into_boxed_slice(),
             messages: self.messages(conversation, &list, options.tool_shaped),
             blocks,
-            length: 0,
-            cursor: Cursor::default(),
-            buffer: BytesMut::new(),
-        };
-        body.length = body.measure();
-        body
+        }))
     }
 
     fn messages(&self, conversation: &Conversation, list: &SegmentList, tool_shaped: bool) -> Box<[Message]> {
@@ -189,17 +179,34 @@ impl Message {
     }
 }
 
-/// How far a walk has come.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cursor {
-    message: usize,
-    window: usize,
-    held: Held,
-    done: bool,
+/// The body of one request, given out chunk by chunk.
+pub struct RequestBody(Chunked<Places>);
+
+impl RequestBody {
+    /// Bytes of the whole body.
+    pub fn content_length(&self) -> u64 {
+        self.0.content_length()
+    }
+
+    /// Tokens of all messages as taken from the pool: the planned ISL. Marker, chat template and what merging over block
+    /// seams changes are not in it (`aiperf-corpus` §5.10).
+    pub fn isl_planned(&self) -> u64 {
+        self.0.walk().messages.iter().map(Message::tokens).sum()
+    }
+
+    /// The next bytes, at most [`super::CHUNK_BYTES`] of them; `None` after the last.
+    pub fn next_chunk(&mut self) -> Option<Bytes> {
+        self.0.next_chunk()
+    }
+
+    /// Starts over: the next chunk is the first again.
+    pub fn rewind(&mut self) {
+        self.0.rewind();
+    }
 }
 
-/// The body of one request, given out chunk by chunk.
-pub struct RequestBody {
+/// All messages as places in the pool, with what stands around them.
+struct Places {
     pool: Arc<Pool>,
     envelope: Arc<Envelope>,
     max_tokens: u64,
@@ -208,63 +215,26 @@ pub struct RequestBody {
     messages: Box<[Message]>,
     /// Places of the blocks of all messages.
     blocks: Box<[u32]>,
-    length: u64,
-    cursor: Cursor,
-    /// Gathered and not yet given out.
-    buffer: BytesMut,
 }
 
-impl RequestBody {
-    /// Bytes of the whole body.
-    pub fn content_length(&self) -> u64 {
-        self.length
-    }
+/// The next message and the next of its windows.
+#[derive(Default)]
+struct Cursor {
+    message: usize,
+    window: usize,
+    held: Held,
+}
 
-    /// Tokens of all messages as taken from the pool: the planned ISL. Marker, chat template and what merging over block
-    /// seams changes are not in it (`aiperf-corpus` §5.10).
-    pub fn isl_planned(&self) -> u64 {
-        self.messages.iter().map(Message::tokens).sum()
-    }
+impl Walk for Places {
+    type Cursor = Cursor;
 
-    /// The next bytes, at most [`CHUNK_BYTES`] of them; `None` after the last.
-    pub fn next_chunk(&mut self) -> Option<Bytes> {
-        let mut cursor = self.cursor;
-        let mut buffer = std::mem::take(&mut self.buffer);
-        if buffer.len() < CHUNK_BYTES && !cursor.done {
-            buffer.reserve(CHUNK_BYTES + CHUNK_SLACK_BYTES - buffer.len());
-        }
-        while buffer.len() < CHUNK_BYTES && self.step(&mut cursor, &mut buffer) {}
-        let chunk = buffer.split_to(buffer.len().min(CHUNK_BYTES));
-        self.cursor = cursor;
-        self.buffer = buffer;
-        (!chunk.is_empty()).then(|| chunk.freeze())
-    }
-
-    /// Starts over: the next chunk is the first again.
-    pub fn rewind(&mut self) {
-        self.cursor = Cursor::default();
-        self.buffer.clear();
-    }
-
-    fn measure(&self) -> u64 {
-        let mut cursor = Cursor::default();
-        let mut length = Length(0);
-        while self.step(&mut cursor, &mut length) {}
-        length.0
-    }
-
-    /// Puts the next piece; false when there is none left.
     fn step(&self, cursor: &mut Cursor, sink: &mut impl Sink) -> bool {
-        if cursor.done {
-            return false;
-        }
         let Some(message) = self.messages.get(cursor.message) else {
             if self.messages.is_empty() {
                 sink.put(OPEN);
             }
             self.envelope.put(self.max_tokens, sink);
-            cursor.done = true;
-            return true;
+            return false;
         };
         if cursor.window == 0 {
             sink.put(if cursor.message == 0 { OPEN } else { b"," });

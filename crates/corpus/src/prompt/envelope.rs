@@ -1,4 +1,4 @@
-//! The fields of a chat request beside its messages, in aiperf's order, rendered once for all requests of a model.
+//! The fields of a request beside its prompt, in aiperf's order, rendered once for all requests of a model.
 //!
 //! `model`, `stream`, the output limit, extra inputs in the order given, `ignore_eos`, `stream_options`; a field that is
 //! named twice keeps its first place and takes its last value (`aiperf-corpus` §6). Only the output limit differs
@@ -46,12 +46,17 @@ pub struct EnvelopeOptions {
     pub usage: bool,
 }
 
-/// Everything after the messages of a request.
+/// Everything after the prompt of a request, be it a list of messages or of token ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
+    /// Its fields.
+    names: Vec<String>,
     /// Texts between which the output limit stands.
     pieces: Vec<Vec<u8>>,
 }
+
+/// Fields that hold the prompt, in the one form or the other.
+const PROMPT_FIELDS: [&str; 2] = ["messages", "prompt"];
 
 #[derive(Clone)]
 enum Value {
@@ -63,7 +68,7 @@ impl Envelope {
     /// Renders the fields.
     ///
     /// # Errors
-    /// When an extra field is called `messages`.
+    /// When an extra field is called as one that holds a prompt is: `messages` (chat) or `prompt` (completions).
     pub fn new(options: &EnvelopeOptions) -> Result<Self, PromptError> {
         let mut fields: Vec<(&str, Value)> = Vec::new();
         let mut set = |key, value| match fields.iter_mut().find(|(known, _)| *known == key) {
@@ -77,7 +82,7 @@ impl Envelope {
             set("min_tokens", Value::Limit);
         }
         for (name, value) in &options.extra {
-            if name == "messages" {
+            if PROMPT_FIELDS.contains(&name.as_str()) {
                 return Err(PromptError::ReservedField { name: name.clone() });
             }
             set(name, Value::Json(compact(value.get())));
@@ -104,10 +109,16 @@ impl Envelope {
             }
         }
         pieces.last_mut().expect("it has a first piece").push(b'}');
-        Self { pieces }
+        let names = fields.iter().map(|(key, _)| (*key).to_owned()).collect();
+        Self { names, pieces }
     }
 
-    /// Puts the end of a body, from the bracket that closes the messages.
+    /// True when no field of this name may stand in front of the prompt: a body has it already.
+    pub(super) fn takes(&self, name: &str) -> bool {
+        PROMPT_FIELDS.contains(&name) || self.names.iter().any(|taken| taken == name)
+    }
+
+    /// Puts the end of a body, from the bracket that closes the list which the prompt is.
     pub(super) fn put(&self, max_tokens: u64, sink: &mut impl Sink) {
         let limit = max_tokens.to_string();
         for (index, piece) in self.pieces.iter().enumerate() {
@@ -119,7 +130,7 @@ impl Envelope {
     }
 }
 
-fn json_string(text: &str) -> String {
+pub(super) fn json_string(text: &str) -> String {
     let mut escaped = Vec::new();
     super::escaped::escape(text, &mut escaped);
     let inside = String::from_utf8(escaped).expect("escaping keeps UTF-8");
@@ -127,7 +138,7 @@ fn json_string(text: &str) -> String {
 }
 
 /// JSON text without the blanks between its tokens; the order of keys stays.
-fn compact(json: &str) -> String {
+pub(super) fn compact(json: &str) -> String {
     let mut in_string = false;
     let mut escaped = false;
     let keep = |letter: &char| {
@@ -211,13 +222,14 @@ mod tests {
 
     #[test]
     fn the_prompt_cannot_be_replaced() {
-        let options = EnvelopeOptions {
-            extra: extra(&[("messages", "[]")]),
-            ..EnvelopeOptions::default()
-        };
-        assert!(matches!(
-            Envelope::new(&options),
-            Err(PromptError::ReservedField { .. })
-        ));
+        for reserved in ["messages", "prompt"] {
+            let options = EnvelopeOptions {
+                extra: extra(&[(reserved, "[]")]),
+                ..EnvelopeOptions::default()
+            };
+            assert!(
+                matches!(Envelope::new(&options), Err(PromptError::ReservedField { name }) if name == reserved)
+            );
+        }
     }
 }

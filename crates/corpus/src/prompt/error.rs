@@ -86,6 +86,19 @@ pub enum PromptError {
         /// How many it takes.
         bytes: u64,
     },
+    /// A tokenizer of which prompts cannot be drawn.
+    #[error(
+        "the tokenizer has {candidates} plain words or letters, of which {safe} stay the same tokens when their joined text \
+         is encoded; {} are needed to draw prompts from\nhint: take a tokenizer with a vocabulary of whole words \
+         (byte-level BPE, SentencePiece, WordPiece), or `builtin`",
+        super::drawn::LEAST_SAFE_TOKENS
+    )]
+    TooFewSafeTokens {
+        /// How many were tried: words, or letters if more of those came back.
+        candidates: usize,
+        /// How many of them may be drawn.
+        safe: usize,
+    },
     /// An extra field that would replace the replayed prompt.
     #[error("an extra input may not be named `{name}`: that is the prompt which is replayed")]
     ReservedField {

@@ -6,12 +6,18 @@
 //! it and a [`RequestBody`] gathers slices chunk by chunk. What follows the messages is rendered once a run ([`Envelope`]);
 //! the [`marker`] that keeps two plays of a trace apart goes in front of the first user message.
 //!
-//! All rules are those of aiperf 0.12.0 (`aiperf-corpus` §5 and §6). Never holds anything proportional to a prompt's text,
+//! A trace file knows no text at all, only lengths and which parts of two prompts are equal. Its prompts are made of tokens
+//! that a generator draws from the [`SafeTokens`] of a tokenizer: a [`Drawer`] turns labelled [`Stretch`]es into a
+//! [`DrawnBody`].
+//!
+//! All rules of recorded prompts are those of aiperf 0.12.0 (`aiperf-corpus` §5 and §6). Never holds anything proportional to a prompt's text,
 //! and never draws a random number that does not follow from the run seed.
 
 mod blocks;
 mod body;
+mod chunks;
 mod default_pool;
+mod drawn;
 mod envelope;
 mod error;
 mod escaped;
@@ -20,7 +26,9 @@ mod pool;
 mod tokenizer;
 
 pub use blocks::{BlockStarts, Prompter};
-pub use body::{BodyOptions, CHUNK_BYTES, RequestBody};
+pub use body::{BodyOptions, RequestBody};
+pub use chunks::CHUNK_BYTES;
+pub use drawn::{Drawer, DrawnBody, DrawnMessage, DrawnOptions, DrawnPrompt, SafeTokens, Stretch};
 pub use envelope::{Envelope, EnvelopeOptions, LimitKey};
 pub use error::PromptError;
 pub use pool::{MAX_POOL_BYTES, Pool};

@@ -150,6 +150,22 @@ impl Tokenizer {
             Vocabulary::Whole(_) => None,
         }
     }
+
+    /// How the vocabulary spells token `id`: its bytes where tokens have bytes, else the vocabulary's own notation. `None`
+    /// for an id outside the vocabulary and for an added token, special or not.
+    pub(super) fn spelling(&self, id: u32) -> Option<Cow<'static, [u8]>> {
+        let pipeline = match &self.vocabulary {
+            Vocabulary::Bytes => return self.bytes(id),
+            Vocabulary::ByteLevel(pipeline) | Vocabulary::Whole(pipeline) => pipeline,
+        };
+        if pipeline.get_added_vocabulary().simple_id_to_token(id).is_some() {
+            return None;
+        }
+        match &self.vocabulary {
+            Vocabulary::Whole(_) => Some(pipeline.get_model().id_to_token(id)?.into_bytes().into()),
+            _ => self.bytes(id),
+        }
+    }
 }
 
 static ALL_BYTES: [u8; 256] = {

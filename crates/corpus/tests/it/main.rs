@@ -11,6 +11,7 @@ mod hostile;
 mod loading;
 mod malformed;
 mod prompt;
+mod recorded;
 mod rows;
 mod surveys;
 mod synth;

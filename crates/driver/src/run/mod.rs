@@ -5,6 +5,8 @@
 
 mod live;
 mod names;
+mod recorded;
+mod trees;
 
 use std::collections::HashMap;
 use std::io;
@@ -14,36 +16,30 @@ use std::time::Duration;
 use record::marks::{Mark, RunEvent, Stop};
 use record::request::{CancelCause, Outcome, Phase, RequestRecord, Stamps, Usage};
 use record::server_metrics::encode::EncodedLines;
-use replay::{Action, Event, Replay, RequestKey, RunEnd, Send};
+use replay::{Action, Asked, Event, Machine, RequestKey, RunEnd};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tree::Trace;
 
 use crate::cancel::{Canceller, cancellation};
-use crate::client::Client;
+use crate::client::{Client, Outgoing};
 use crate::clock::{Alarm, Clock, Pacing};
-use crate::prompts::{Drawing, Prompts};
 use crate::scrape::Bell;
 
 use live::Live;
 pub use live::{Counts, FailedThreshold, Progress};
-use names::Names;
+pub use recorded::{Recorded, SINGLE_REQUEST, SloHints};
+pub use trees::Trees;
 
 /// How often the progress is made known.
 pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// Records and marks that may wait to be written; when they do, the loop waits for the writer.
 pub const WRITE_QUEUE: usize = 8192;
-/// Traces whose blocks are drawn before a lane asks for them.
-const DRAWN_AHEAD: usize = 8;
-
 /// A run that is ready to start.
-pub struct Job {
+pub struct Job<M, L> {
     /// What is sent when.
-    pub replay: Replay,
-    /// The corpus that it replays.
-    pub traces: Arc<[Arc<Trace>]>,
-    /// The bodies.
-    pub prompts: Arc<Prompts>,
+    pub machine: M,
+    /// What that is on the wire.
+    pub load: L,
     /// The connections.
     pub client: Arc<Client>,
     /// The run's clock.
@@ -55,6 +51,21 @@ pub struct Job {
     /// When failing requests end the run.
     pub failed_threshold: Option<FailedThreshold>,
 }
+
+/// What a machine's requests are on the wire and in the record.
+pub trait Load: Send {
+    /// What the machine says of a request.
+    type Ask;
+
+    /// The record of a request before anything is known of its answer; `due_ns` is its stamp. In the order of sending.
+    fn describe(&mut self, ask: &Self::Ask, due_ns: u64) -> RequestRecord;
+
+    /// Makes what goes out, in the request's own task.
+    fn prepare(&self, ask: Self::Ask) -> Prepare;
+}
+
+/// Makes what a request sends; an error says why that cannot be.
+pub type Prepare = Box<dyn FnOnce() -> Result<Outgoing, String> + Send>;
 
 /// What the run leaves behind, in the order in which it happens.
 #[derive(Debug)]
@@ -94,22 +105,22 @@ pub enum RunError {
 ///
 /// # Errors
 /// When the system refuses what the loop needs. Everything written until then stays.
-pub async fn run(
-    job: Job,
+pub async fn run<M: Machine, L: Load<Ask = M::Ask>>(
+    job: Job<M, L>,
     written: mpsc::Sender<Written>,
     progress: watch::Sender<Option<Progress>>,
     mut interrupts: mpsc::Receiver<()>,
 ) -> Result<Ended, RunError> {
     let mut alarm = Alarm::new(job.clock, job.pacing)?;
-    let mut run = Run::new(job, written)?;
+    let mut run = Run::new(job, written);
     let mut ticks = tokio::time::interval(PROGRESS_EVERY);
     run.tell(Event::Start).await;
-    while run.replay.ended().is_none() {
-        if run.replay.is_spent() && run.tasks.is_empty() {
+    while run.machine.ended().is_none() {
+        if run.machine.is_spent() && run.tasks.is_empty() {
             run.pass_deadline().await;
             continue;
         }
-        let deadline_ns = run.replay.next_deadline().map(|at| run.stamp(at));
+        let deadline_ns = run.machine.next_deadline().map(|at| run.stamp(at));
         tokio::select! {
             biased;
             Some(ended) = run.tasks.join_next(), if !run.tasks.is_empty() => {
@@ -130,21 +141,16 @@ pub async fn run(
     Ok(run.finish().await)
 }
 
-struct Run {
-    replay: Replay,
-    traces: Arc<[Arc<Trace>]>,
-    prompts: Arc<Prompts>,
+struct Run<M, L> {
+    machine: M,
+    load: L,
     client: Arc<Client>,
     clock: Clock,
     /// The clock's stamp of the machine's instant 0.
     origin_ns: u64,
-    names: Names,
     tasks: JoinSet<(RequestKey, RequestRecord)>,
     cancellers: HashMap<RequestKey, Canceller>,
     written: mpsc::Sender<Written>,
-    drawing: Drawing,
-    /// Traces that lanes take next, in order.
-    upcoming: std::vec::IntoIter<usize>,
     bell: Bell,
     live: Live,
     failed_threshold: Option<FailedThreshold>,
@@ -152,46 +158,23 @@ struct Run {
     ended: Option<Ended>,
 }
 
-impl Run {
-    fn new(job: Job, written: mpsc::Sender<Written>) -> io::Result<Self> {
-        let Job {
-            replay,
-            traces,
-            prompts,
-            client,
-            clock,
-            bell,
-            failed_threshold,
-            ..
-        } = job;
-        let drawing = Drawing::start(prompts.clone())?;
-        for lane in &replay.plan().lanes {
-            drawing.ask(lane.trace);
-        }
-        let mut upcoming = replay.plan().next_recycled(&traces, traces.len()).into_iter();
-        upcoming
-            .by_ref()
-            .take(DRAWN_AHEAD)
-            .for_each(|trace| drawing.ask(trace));
-        Ok(Self {
-            replay,
-            traces,
-            prompts,
-            client,
-            origin_ns: clock.now_ns(),
-            clock,
-            names: Names::random(),
+impl<M: Machine, L: Load<Ask = M::Ask>> Run<M, L> {
+    fn new(job: Job<M, L>, written: mpsc::Sender<Written>) -> Self {
+        Self {
+            machine: job.machine,
+            load: job.load,
+            client: job.client,
+            origin_ns: job.clock.now_ns(),
+            clock: job.clock,
             tasks: JoinSet::new(),
             cancellers: HashMap::new(),
             written,
-            drawing,
-            upcoming,
-            bell,
+            bell: job.bell,
             live: Live::default(),
-            failed_threshold,
+            failed_threshold: job.failed_threshold,
             started: 0,
             ended: None,
-        })
+        }
     }
 
     fn now_s(&self) -> f64 {
@@ -209,14 +192,14 @@ impl Run {
 
     /// Passes the machine's next deadline without waiting for it: nothing can come of it any more.
     async fn pass_deadline(&mut self) {
-        match self.replay.next_deadline() {
+        match self.machine.next_deadline() {
             Some(at) => self.tell_at(at.max(self.now_s()), Event::Wake).await,
             None => self.tell(Event::Interrupt).await,
         }
     }
 
     async fn tell_at(&mut self, now_s: f64, event: Event) {
-        for action in self.replay.handle(now_s, event) {
+        for action in self.machine.handle(now_s, event) {
             match action {
                 Action::Send(send) => self.send(*send),
                 Action::CancelAll(why) => self.cancel_all(why),
@@ -225,66 +208,21 @@ impl Run {
         }
     }
 
-    fn send(&mut self, send: Send) {
+    fn send(&mut self, ask: M::Ask) {
+        let request = ask.request();
         let (canceller, cancellation) = cancellation();
-        self.cancellers.insert(send.request, canceller);
+        self.cancellers.insert(request, canceller);
         self.started += 1;
-        if send.turn.conversation == 0
-            && send.turn.turn == 0
-            && let Some(trace) = self.upcoming.next()
-        {
-            self.drawing.ask(trace);
-        }
-        let record = self.describe(&send);
-        let (prompts, client) = (self.prompts.clone(), self.client.clone());
+        let record = self.load.describe(&ask, self.stamp(ask.due()));
+        let prepare = self.load.prepare(ask);
+        let client = self.client.clone();
         self.tasks.spawn(async move {
-            let body = Box::new(prompts.body(&send));
-            (send.request, client.send(record, body, cancellation).await)
+            let record = match prepare() {
+                Ok(outgoing) => client.send(record, outgoing, cancellation).await,
+                Err(why) => client.give_up(record, why),
+            };
+            (request, record)
         });
-    }
-
-    /// The record of a request before anything is known of its answer.
-    fn describe(&self, send: &Send) -> RequestRecord {
-        let trace = &self.traces[send.trace];
-        let conversation = &trace.conversations[send.turn.conversation];
-        let turn = &conversation.turns[send.turn.turn];
-        RequestRecord {
-            request_id: self.names.request(send.request),
-            sequence: send.sequence,
-            phase: phase(send.phase),
-            lane: send.lane,
-            tree_pass: send.tree_pass,
-            conversation_id: conversation.id.to_string(),
-            trace_id: trace.id.to_string(),
-            session_id: self.names.session(send.stream),
-            parent_session_id: send.parent.map(|parent| self.names.session(parent)),
-            turn_index: send.turn.turn as u32,
-            turns_total: conversation.turns.len() as u32,
-            depth: conversation.depth,
-            marker: send.marker.clone(),
-            isl_planned: turn.input_tokens,
-            osl_planned: send.max_tokens_override.unwrap_or(turn.max_tokens),
-            theoretical_hit_blocks: turn.cache.hit_blocks,
-            theoretical_total_blocks: turn.cache.total_blocks,
-            body_bytes: 0,
-            response_bytes: 0,
-            stamps: Stamps {
-                due_ns: self.stamp(send.due),
-                ..Stamps::default()
-            },
-            chunks: Vec::new(),
-            reasoning_chunks: 0,
-            parse_lag_max_ns: 0,
-            http_status: None,
-            finish_reason: None,
-            done_seen: false,
-            malformed_events: 0,
-            usage: Usage::default(),
-            outcome: Outcome::Ok,
-            failure_kind: None,
-            cancel_cause: None,
-            error: None,
-        }
     }
 
     async fn settle(&mut self, request: RequestKey, record: RequestRecord) {
@@ -311,7 +249,7 @@ impl Run {
         // A writer that has gone away cannot be told anything; the machine is, once.
         if self.written.send(what).await.is_err() && !self.live.writer_gone {
             self.live.writer_gone = true;
-            for action in self.replay.handle(self.now_s(), Event::Abort) {
+            for action in self.machine.handle(self.now_s(), Event::Abort) {
                 if let Action::CancelAll(why) = action {
                     self.cancel_all(why);
                 }
@@ -372,12 +310,12 @@ impl Run {
     }
 
     fn progress(&self) -> Progress {
-        self.live.progress(self.replay.standing(), self.now_s())
+        self.live.progress(self.machine.standing(), self.now_s())
     }
 
     /// What is left in flight at a forced end is cancelled and recorded like the rest.
     async fn finish(mut self) -> Ended {
-        self.cancel_all(self.replay.ended().unwrap_or(RunEnd::Aborted));
+        self.cancel_all(self.machine.ended().unwrap_or(RunEnd::Aborted));
         while let Some(ended) = self.tasks.join_next().await {
             if let Ok((_, record)) = ended {
                 self.write(Written::Record(Box::new(record))).await;
@@ -387,6 +325,49 @@ impl Run {
             stop: Stop::Abort,
             reason: String::new(),
         })
+    }
+}
+
+/// A record that says nothing yet but when its request is due.
+fn blank(due_ns: u64) -> RequestRecord {
+    RequestRecord {
+        request_id: String::new(),
+        sequence: 0,
+        phase: Phase::Profiling,
+        lane: 0,
+        tree_pass: 0,
+        conversation_id: String::new(),
+        trace_id: String::new(),
+        session_id: String::new(),
+        parent_session_id: None,
+        turn_index: 0,
+        turns_total: 0,
+        depth: 0,
+        marker: String::new(),
+        slo_class: None,
+        isl_planned: 0,
+        osl_planned: 0,
+        theoretical_hit_blocks: 0,
+        theoretical_total_blocks: 0,
+        body_bytes: 0,
+        response_bytes: 0,
+        held_ns: 0,
+        stamps: Stamps {
+            due_ns,
+            ..Stamps::default()
+        },
+        chunks: Vec::new(),
+        reasoning_chunks: 0,
+        parse_lag_max_ns: 0,
+        http_status: None,
+        finish_reason: None,
+        done_seen: false,
+        malformed_events: 0,
+        usage: Usage::default(),
+        outcome: Outcome::Ok,
+        failure_kind: None,
+        cancel_cause: None,
+        error: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! other clients.
 
 use driver::cancel::Cancellation;
+use driver::client::Outgoing;
 use record::request::{FailureKind, Outcome, RequestRecord};
 
 use crate::script::{
@@ -378,7 +379,11 @@ async fn a_refusal_before_the_body_was_read() {
     ]]);
     let client = client(&server);
     let record = client
-        .send(planned(), Box::new(Slices::new(64 << 20)), Cancellation::never())
+        .send(
+            planned(),
+            Outgoing::new(Slices::new(64 << 20)),
+            Cancellation::never(),
+        )
         .await;
     assert_eq!(record.failure_kind, Some(FailureKind::Refused));
     assert_eq!(record.http_status, Some(413));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use driver::cancel::{Cancellation, cancellation};
-use driver::client::Client;
+use driver::client::{Client, Outgoing};
 use record::request::{CancelCause, Outcome, RequestRecord};
 
 use crate::script::{
@@ -14,7 +14,7 @@ use crate::script::{
 const LARGE: usize = 64 << 20;
 
 async fn send_and_cancel(client: &Client, bytes: Option<usize>, cause: CancelCause) -> RequestRecord {
-    let body = bytes.map_or_else(body, |bytes| Box::new(Slices::new(bytes)));
+    let body = bytes.map_or_else(body, |bytes| Outgoing::new(Slices::new(bytes)));
     let (canceller, cancel) = cancellation();
     let stop = async {
         tokio::time::sleep(Duration::from_millis(80)).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use driver::cancel::Cancellation;
+use driver::client::Outgoing;
 use record::request::{FailureKind, Outcome};
 
 use crate::script::{
@@ -128,7 +129,7 @@ async fn closed_under_the_request() {
         let body = Slices::new(100_000);
         let whole = body.whole();
         let record = client
-            .send(planned(), Box::new(body), Cancellation::never())
+            .send(planned(), Outgoing::new(body), Cancellation::never())
             .await;
         assert_eq!(record.outcome, Outcome::Ok);
         assert_eq!(client.replaced_connections(), 1);

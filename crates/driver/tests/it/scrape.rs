@@ -261,7 +261,7 @@ async fn counters_agree_with_what_requests_were_told() {
             let body = format!(
                 "{{\"model\":\"sim\",\"stream\":true,\"stream_options\":{{\"include_usage\":true}},\"max_completion_tokens\":5,\"ignore_eos\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"{text}\"}}]}}"
             );
-            let body = Box::new(driver::body::WholeBody::new(body));
+            let body = driver::client::Outgoing::new(driver::body::WholeBody::new(body));
             let record = client.send(planned(), body, Cancellation::never()).await;
             assert_eq!(record.error, None);
             cached += record.usage.cached_tokens.unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use driver::body::{BodySource, WholeBody};
 use driver::cancel::Cancellation;
-use driver::client::{Client, ClientOptions};
+use driver::client::{Client, ClientOptions, Outgoing};
 use driver::clock::Clock;
 use driver::endpoint::{CHAT_PATH, Endpoint};
 use driver::tls::TlsOptions;
@@ -199,8 +199,8 @@ pub(crate) fn client_with(options: ClientOptions) -> Client {
 
 pub(crate) const BODY: &str = "{\"messages\":[]}";
 
-pub(crate) fn body() -> Box<dyn BodySource> {
-    Box::new(WholeBody::new(Bytes::from_static(BODY.as_bytes())))
+pub(crate) fn body() -> Outgoing {
+    Outgoing::new(WholeBody::new(Bytes::from_static(BODY.as_bytes())))
 }
 
 /// Sends one small request.
@@ -269,12 +269,14 @@ pub(crate) fn planned() -> RequestRecord {
         turns_total: 1,
         depth: 0,
         marker: String::new(),
+        slo_class: None,
         isl_planned: 3,
         osl_planned: 2,
         theoretical_hit_blocks: 0,
         theoretical_total_blocks: 0,
         body_bytes: 0,
         response_bytes: 99,
+        held_ns: 0,
         stamps: Stamps {
             stream_end_ns: Some(1),
             first_content_ns: Some(1),

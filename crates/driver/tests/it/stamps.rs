@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use driver::cancel::Cancellation;
+use driver::client::Outgoing;
 use record::request::{Outcome, RequestRecord};
 
 use crate::script::{
@@ -142,7 +143,7 @@ async fn a_long_body_is_written_when_its_last_byte_is() {
     // Does not read for a while: the kernel's buffers fill.
     let server = Server::start(vec![vec![Step::Wait(300), Step::Request, good()]]);
     let record = client(&server)
-        .send(planned(), Box::new(body), Cancellation::never())
+        .send(planned(), Outgoing::new(body), Cancellation::never())
         .await;
     assert_eq!(record.outcome, Outcome::Ok);
     assert_eq!(record.body_bytes, BYTES as u64);

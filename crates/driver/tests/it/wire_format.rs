@@ -2,6 +2,7 @@
 
 use driver::body::GATHER_BYTES;
 use driver::cancel::Cancellation;
+use driver::client::Outgoing;
 use driver::key::BearerKey;
 use hyper::header::{HeaderName, HeaderValue};
 
@@ -92,7 +93,7 @@ async fn bodies_of_many_slices() {
         let whole = body.whole();
         let server = one_answer();
         client(&server)
-            .send(planned(), Box::new(body), Cancellation::never())
+            .send(planned(), Outgoing::new(body), Cancellation::never())
             .await;
         let requests = server.requests();
         assert!(

@@ -44,6 +44,7 @@ impl ErrorDetails {
             // An overflow inside a stream has no kind: it came as an error object.
             Some(FailureKind::ErrorObject) | None => (Some(502), "SSEResponseError"),
             Some(FailureKind::Connect) => (None, "ClientConnectorError"),
+            Some(FailureKind::Unsent) => (None, "ValueError"),
             Some(FailureKind::TimedOut) => (None, "TimeoutError"),
             Some(FailureKind::BrokenStream | FailureKind::Truncated) => (None, "ClientPayloadError"),
             Some(FailureKind::Malformed | FailureKind::Refused) => (None, "InvalidInferenceResultError"),

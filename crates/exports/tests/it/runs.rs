@@ -32,6 +32,7 @@ pub(crate) fn header() -> RunHeader {
         host: Host::default(),
         digests: Digests::default(),
         selection: Some(Selection::default()),
+        trace: None,
         validity: ValidityInputs {
             scenario: Some("inferencex-agentx-mvp".into()),
             override_locks: vec!["duration".into()],
@@ -82,12 +83,14 @@ pub(crate) fn answered(sequence: u64, start: u64, chunk_times: &[u64]) -> Reques
         turns_total: 3,
         depth: 0,
         marker: "0123456789ab".into(),
+        slo_class: None,
         isl_planned: 100,
         osl_planned: chunks.len() as u64,
         theoretical_hit_blocks: 1,
         theoretical_total_blocks: 4,
         body_bytes: 2048,
         response_bytes: 1024,
+        held_ns: 0,
         stamps: Stamps {
             due_ns: start * MS - MS / 2,
             start_ns: start * MS,

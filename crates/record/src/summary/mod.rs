@@ -4,6 +4,7 @@
 //! figures are over requests with outcome `ok`; how many others there were, and why, stands in [`Counts`].
 
 mod errors;
+mod goodput;
 mod phase;
 mod tally;
 
@@ -13,6 +14,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use errors::{ERROR_GROUPS_MAX, ErrorGroup};
+pub use goodput::{DEFAULT_CLASS, DimensionMet, Goodput};
 pub use phase::{LATE_NS, PhaseMarks, PhaseTally};
 pub use tally::Tally;
 
@@ -54,6 +56,9 @@ pub struct Summary {
     /// What the scenario states about the server, beside what it turned out to be; `None` when it states nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<Stated>,
+    /// Requests of the trace file that were to be sent and were not; `None` in runs of session trees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_sent: Option<u64>,
     /// What the files lack.
     pub losses: Losses,
     /// Lanes that stood still from some moment of the window on, because their turns waited for what could not come.
@@ -119,9 +124,15 @@ pub struct PhaseSummary {
     /// How far into the phase latencies were seen.
     #[serde(default)]
     pub seen: LatencySeen,
-    /// Requests per second that met every latency target, by class.
+    /// Requests per second that met every latency target, by class; of the classes that have targets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub goodput: BTreeMap<String, Goodput>,
+    /// The same of those classes together; `None` when no class has targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput_total: Option<Goodput>,
+    /// Requests that the cap on requests in flight held back; `None` when it held none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
     /// What the client itself added.
     pub client: ClientCost,
     /// Requests answered without `[DONE]`.
@@ -218,6 +229,13 @@ pub struct Tokens {
     pub per_chunk: Option<f64>,
 }
 
+impl Tokens {
+    /// Prompt tokens as the server counted them ÷ as planned, over the same requests (`trace-csv` §4.3).
+    pub fn isl_counted_share(&self) -> Option<f64> {
+        self.isl.and_then(|isl| share(isl, self.isl_planned))
+    }
+}
+
 /// Prefix-cache hits over requests with outcome `ok`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CacheHits {
@@ -248,15 +266,13 @@ pub struct EarlyFinish {
     pub share: Option<f64>,
 }
 
-/// Goodput of one class of latency targets.
+/// Requests that the cap on requests in flight held back after their schedule wanted them (`trace-csv` §5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Goodput {
-    /// Requests that met every target of the class.
-    pub slo_met: u64,
-    /// Their share of ok + failed + overflow.
-    pub share: Option<f64>,
-    /// Per second, over the span window.
-    pub goodput_rps: Option<f64>,
+pub struct Held {
+    /// Requests held back, whatever became of them.
+    pub requests: u64,
+    /// How long, in ms, over those requests alone.
+    pub delay_ms: Distribution,
 }
 
 /// What the client itself added, over all requests of the phase.
@@ -292,4 +308,8 @@ impl Summary {
         }
         Ok(tally.finish(reader.losses().clone()))
     }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::errors::ErrorTally;
+use super::goodput::GoodputTally;
 use super::{
-    CacheHits, ClientCost, Counts, EarlyFinish, Goodput, Interactivity, LatencySeen, PhaseSummary,
-    PhaseThroughput, Tokens,
+    CacheHits, ClientCost, Counts, EarlyFinish, Held, Interactivity, LatencySeen, PhaseSummary,
+    PhaseThroughput, Tokens, share,
 };
 use crate::folder::Entry;
 use crate::header::Slo;
@@ -64,7 +65,8 @@ pub struct PhaseTally {
     early: EarlyFinish,
     last_first_token_ns: Option<u64>,
     last_spaced_end_ns: Option<u64>,
-    slo_met: BTreeMap<String, (Slo, u64)>,
+    goodput: GoodputTally,
+    held: Sample,
     lateness: Sample,
     late: u64,
     parse_lag: Sample,
@@ -78,13 +80,9 @@ pub struct PhaseTally {
 impl PhaseTally {
     /// An empty tally of a phase with these marks, counting goodput for these classes.
     pub fn new(marks: PhaseMarks, slo: &BTreeMap<String, Slo>) -> Self {
-        let slo_met = slo
-            .iter()
-            .map(|(class, slo)| (class.clone(), (*slo, 0)))
-            .collect();
         Self {
             marks,
-            slo_met,
+            goodput: GoodputTally::new(slo),
             ..Self::default()
         }
     }
@@ -110,18 +108,21 @@ impl PhaseTally {
         self.malformed_events = self.malformed_events.saturating_add(record.malformed_events);
         self.push_client_cost(record, &intervals);
         self.push_outcome(record);
+        self.goodput.push(record, &intervals);
         if record.outcome == Outcome::Ok {
             self.push_window(record);
             self.push_intervals(&intervals);
             self.push_seen(record);
             self.push_gaps(entry);
             self.push_tokens(record);
-            self.push_slo(record, &intervals);
             self.ok_without_done += u64::from(!record.done_seen);
         }
     }
 
     fn push_client_cost(&mut self, record: &RequestRecord, intervals: &Timeline) {
+        if record.held_ns > 0 {
+            self.held.push(Some(record.held_ns as f64));
+        }
         self.lateness.push(Some(intervals.lateness_ns as f64));
         self.late += u64::from(intervals.lateness_ns > LATE_NS);
         self.parse_lag.push(
@@ -229,16 +230,9 @@ impl PhaseTally {
         }
     }
 
-    fn push_slo(&mut self, record: &RequestRecord, intervals: &Timeline) {
-        for (slo, met) in self.slo_met.values_mut() {
-            *met += u64::from(meets(slo, intervals, record.usage.completion_tokens));
-        }
-    }
-
     /// The phase's figures. `last_ns` stands for an end that no mark states.
     pub fn finish(mut self, last_ns: u64) -> PhaseSummary {
         let throughput = self.throughput(last_ns);
-        let answered = self.counts.ok + self.counts.failed + self.counts.overflow;
         let recorded = self.counts.recorded();
         self.counts.started = self
             .marks
@@ -251,11 +245,11 @@ impl PhaseTally {
             .span
             .map(|span| span.seconds)
             .filter(|seconds| *seconds > 0.0);
-        let goodput = |slo_met: u64| Goodput {
-            slo_met,
-            share: share(slo_met, answered),
-            goodput_rps: seconds.map(|seconds| slo_met as f64 / seconds),
-        };
+        let (goodput, goodput_total) = self.goodput.finish(seconds);
+        let held = (!self.held.is_empty()).then(|| Held {
+            requests: self.held.len() as u64,
+            delay_ms: self.held.distribution(MS),
+        });
         let phase_start_ns = self.marks.start_ns.or(self.first_start_ns);
         let until_s = |at_ns: Option<u64>| Some(at_ns?.saturating_sub(phase_start_ns?) as f64 / 1e9);
         let seen = LatencySeen {
@@ -297,11 +291,9 @@ impl PhaseTally {
                 ..self.early
             },
             seen,
-            goodput: self
-                .slo_met
-                .into_iter()
-                .map(|(class, (_, met))| (class, goodput(met)))
-                .collect(),
+            goodput,
+            goodput_total,
+            held,
             client: ClientCost {
                 lateness_ms: self.lateness.distribution(MS),
                 late_share,
@@ -337,16 +329,4 @@ fn interactivity(tpot_ms: &Distribution) -> Interactivity {
         p95: inverse(tpot_ms.p95),
         p99: inverse(tpot_ms.p99),
     }
-}
-
-/// Every bound of the class is met. A value that is missing meets none, but one token has no time between tokens.
-fn meets(slo: &Slo, intervals: &Timeline, osl: Option<u64>) -> bool {
-    let within = |bound_ms: f64, ns: Option<f64>| bound_ms <= 0.0 || ns.is_some_and(|ns| ns <= bound_ms * MS);
-    within(slo.ttft_ms, intervals.ttft_ns.map(|ns| ns as f64))
-        && (osl == Some(1) || within(slo.itl_ms, intervals.tpot_ns))
-        && within(slo.e2e_ms, intervals.e2e_ns.map(|ns| ns as f64))
-}
-
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }

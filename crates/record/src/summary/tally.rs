@@ -86,7 +86,9 @@ impl Tally {
         let profiling = self.profiling.finish(profiling_last_ns);
         let unrecorded_in_warmup = warmup.as_ref().map_or(0, |warmup| warmup.counts.unrecorded);
         let unrecorded_requests = profiling.counts.unrecorded.saturating_add(unrecorded_in_warmup);
+        let trace = self.header.as_ref().and_then(|run| run.trace.as_ref());
         let mut summary = Summary {
+            not_sent: trace.map(|trace| trace.planned.saturating_sub(profiling.counts.started)),
             schema_version: SUMMARY_VERSION,
             validity: self.header.as_ref().and_then(|header| {
                 validity::judge(&header.validity, &profiling, end.stop.map(|stop| stop.0))

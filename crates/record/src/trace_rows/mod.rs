@@ -60,10 +60,12 @@ impl TraceRows {
         }
     }
 
-    /// The row of a record whose prompt was meant to have `input_tokens` tokens.
-    pub fn row<'r>(&'r mut self, record: &'r RequestRecord, input_tokens: u32) -> Row<'r> {
+    /// The row of a record. What a cap held back arrived when it was wanted, and thought as long as it was to.
+    pub fn row<'r>(&'r mut self, record: &'r RequestRecord) -> Row<'r> {
         let request_id = self.request_id(record);
         let stamps = &record.stamps;
+        let wanted_ns = stamps.due_ns.saturating_sub(record.held_ns);
+        let input_tokens = tokens(Some(record.isl_planned));
         let end_ns = stamps.stream_end_ns.unwrap_or(stamps.start_ns);
         let key = (record.phase, record.session_id.clone());
         let rounds = self.sessions.entry(key).or_default();
@@ -75,7 +77,7 @@ impl TraceRows {
         let think_ns = if round_index == 0 {
             0
         } else {
-            stamps.due_ns.saturating_sub(before_ns)
+            wanted_ns.saturating_sub(before_ns)
         };
         let start_ns = self.starts_ns.get(&record.phase).copied().unwrap_or(0);
         self.lane.clear();
@@ -83,6 +85,7 @@ impl TraceRows {
         Row {
             request_id,
             client_id: &self.lane,
+            slo_class: record.slo_class.as_deref().unwrap_or_default(),
             session_id: &record.session_id,
             round_index,
             streaming: true,
@@ -91,7 +94,7 @@ impl TraceRows {
             text_tokens: input_tokens,
             model: &self.model,
             server_input_tokens: tokens(record.usage.prompt_tokens),
-            arrival_us: (stamps.due_ns.cast_signed() - start_ns.cast_signed()).div_euclid(1000),
+            arrival_us: (wanted_ns.cast_signed() - start_ns.cast_signed()).div_euclid(1000),
             send_us: self.wall_us(stamps.headers_written_ns.or(Some(stamps.start_ns))),
             first_chunk_us: self.wall_us(stamps.first_content_ns),
             last_chunk_us: self.wall_us(stamps.last_content_ns),

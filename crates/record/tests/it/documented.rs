@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::header::{Digests, RunHeader, Selection, Slo};
+use record::header::{Digests, RunHeader, Selection, Slo, TraceFacts};
 use record::marks::MarkLine;
 use record::request::{CancelCause, FailureKind, Phase};
 use record::schema::{self, Row};
@@ -23,6 +23,8 @@ fn document() -> String {
 fn full_row() -> Row {
     let mut record = answered(0, 5, &[10, 20]);
     record.parent_session_id = Some("p".into());
+    record.slo_class = Some("batch".into());
+    record.held_ns = 1;
     record.stamps.connected_ns = Some(record.stamps.start_ns);
     record.usage.reasoning_tokens = Some(0);
     record.failure_kind = Some(FailureKind::Truncated);
@@ -61,6 +63,7 @@ fn the_document_names_every_key_and_word() {
     let mut keys = BTreeSet::new();
     let run = RunHeader {
         selection: Some(Selection::default()),
+        trace: Some(TraceFacts::default()),
         digests: Digests {
             scenario: Some(String::new()),
             corpus: Some(String::new()),
@@ -68,7 +71,15 @@ fn the_document_names_every_key_and_word() {
             pool: Some(String::new()),
             plan: Some(String::new()),
         },
-        slo: [(CLASS.to_owned(), Slo::default())].into(),
+        slo: [(
+            CLASS.to_owned(),
+            Slo {
+                ttft_ms: 1.0,
+                itl_ms: 1.0,
+                e2e_ms: 1.0,
+            },
+        )]
+        .into(),
         ..header()
     };
     let run = RunHeader {
@@ -80,7 +91,9 @@ fn the_document_names_every_key_and_word() {
         ..ServerMetrics::default()
     };
     let mut tally = Tally::new(Some(run), &[]).beside(Some(metrics));
-    for record in records() {
+    for mut record in records() {
+        record.slo_class = Some(CLASS.into());
+        record.held_ns = 1;
         tally.push(&record::folder::Entry {
             record,
             chunks_known: true,

@@ -6,6 +6,7 @@
 mod aiperf_figures;
 mod damage;
 mod documented;
+mod goodput;
 mod round_trip;
 mod samples;
 mod server_metrics;

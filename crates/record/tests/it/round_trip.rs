@@ -68,7 +68,8 @@ prop_compose! {
         RequestRecord {
             request_id, sequence: numbers[0], phase: if flags[0] { Phase::Warmup } else { Phase::Profiling },
             lane: small[0], tree_pass: numbers[1], conversation_id, trace_id, session_id, parent_session_id,
-            turn_index: small[1], turns_total: small[2], depth: small[3], marker, isl_planned: numbers[2],
+            turn_index: small[1], turns_total: small[2], depth: small[3], marker,
+            slo_class: finish_reason.clone(), held_ns: numbers[3], isl_planned: numbers[2],
             osl_planned: numbers[3], theoretical_hit_blocks: numbers[4], theoretical_total_blocks: numbers[5],
             body_bytes: numbers[6], response_bytes: numbers[7], stamps, chunks, reasoning_chunks: 3,
             parse_lag_max_ns: numbers[8], http_status, finish_reason, done_seen: flags[1], malformed_events: 2,

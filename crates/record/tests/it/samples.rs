@@ -32,12 +32,14 @@ pub(crate) fn answered(sequence: u64, written: u64, chunk_times: &[u64]) -> Requ
         turns_total: 3,
         depth: 0,
         marker: "0123456789ab".into(),
+        slo_class: None,
         isl_planned: 100,
         osl_planned: chunks.len() as u64,
         theoretical_hit_blocks: 1,
         theoretical_total_blocks: 4,
         body_bytes: 900,
         response_bytes: 1200,
+        held_ns: 0,
         stamps: Stamps {
             due_ns: written * MS,
             start_ns: written * MS,
@@ -108,6 +110,7 @@ pub(crate) fn header() -> RunHeader {
             ..Digests::default()
         },
         selection: None,
+        trace: None,
         validity: ValidityInputs {
             scenario: Some("inferencex-agentx-mvp".into()),
             override_locks: vec![],

@@ -81,7 +81,7 @@ pub(crate) fn records() -> Vec<RequestRecord> {
     ]
 }
 
-fn summarise(marks: &[Mark], records: Vec<RequestRecord>, slo: BTreeMap<String, Slo>) -> Summary {
+pub(crate) fn summarise(marks: &[Mark], records: Vec<RequestRecord>, slo: BTreeMap<String, Slo>) -> Summary {
     let mut tally = Tally::new(Some(record::header::RunHeader { slo, ..header() }), marks);
     for record in records {
         tally.push(&Entry {
@@ -187,22 +187,21 @@ fn cache_hits_and_early_answers_are_shares_of_sums() {
 }
 
 #[test]
-fn goodput_counts_requests_that_met_every_bound() {
-    let slo = |ttft_ms, itl_ms, e2e_ms| Slo {
-        ttft_ms,
-        itl_ms,
-        e2e_ms,
-    };
-    let classes = [
-        ("quick".to_owned(), slo(100.0, 0.0, 0.0)),
-        ("both".to_owned(), slo(100.0, 30.0, 0.0)),
-        ("none".to_owned(), slo(1.0, 1.0, 1.0)),
-    ];
-    let goodput = summarise(&marks(), records(), classes.into()).profiling.goodput;
-    let met = |class: &str| goodput[class].slo_met;
-    assert_eq!((met("quick"), met("both"), met("none")), (2, 1, 0));
-    near(goodput["quick"].share, 2.0 / 5.0);
-    near(goodput["quick"].goodput_rps, 2.0 / 0.531);
+fn what_the_cap_held_back_is_told_beside_lateness() {
+    let mut records = records();
+    assert_eq!(
+        summarise(&marks(), records.clone(), BTreeMap::new())
+            .profiling
+            .held,
+        None
+    );
+    records[1].held_ns = 30 * MS;
+    records[6].held_ns = 50 * MS;
+    let profiling = summarise(&marks(), records, BTreeMap::new()).profiling;
+    let held = profiling.held.unwrap();
+    assert_eq!((held.requests, held.delay_ms.n), (2, 2));
+    assert_eq!((held.delay_ms.p50, held.delay_ms.max), (Some(40.0), Some(50.0)));
+    assert_eq!(profiling.client.lateness_ms.max, Some(0.0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Doubts about a measurement, and the stamp for submission.
 
 use record::folder::{Entry, Losses};
-use record::header::{RunHeader, ValidityInputs};
+use record::header::{RunHeader, TraceFacts, ValidityInputs};
 use record::marks::{Mark, RunEvent, Stop};
 use record::request::{FailureKind, Outcome, RequestRecord, Usage};
 use record::summary::{Summary, Tally};
@@ -85,6 +85,61 @@ fn each_doubt_is_raised_by_its_own_fault() {
         assert_eq!(codes(&summary), [*code]);
         assert!(summary.warnings.iter().all(|warning| !warning.advice.is_empty()));
     }
+}
+
+/// A run of a trace file whose schedule had so many requests: no warm-up, no lanes, no scenario, no theoretical cache.
+fn of_trace(loop_kind: &str, planned: u64, mut records: Vec<RequestRecord>) -> Summary {
+    for record in &mut records {
+        (record.theoretical_hit_blocks, record.theoretical_total_blocks) = (0, 0);
+        record.held_ns = 5 * MS;
+    }
+    let header = RunHeader {
+        dialect: String::new(),
+        loop_kind: loop_kind.into(),
+        concurrency: 0,
+        trace: Some(TraceFacts {
+            planned,
+            ..TraceFacts::default()
+        }),
+        validity: ValidityInputs::default(),
+        scenario: serde_json::Value::Null,
+        ..header()
+    };
+    summarise(header, Some(Stop::Done), records)
+}
+
+#[test]
+fn a_run_of_a_trace_is_doubted_only_for_what_it_did_not_send() {
+    for loop_kind in ["open", "closed", "sessions"] {
+        let summary = of_trace(loop_kind, 200, many(|_, _| ()));
+        assert_eq!(
+            (codes(&summary), summary.not_sent, &summary.validity),
+            (vec![], Some(0), &None)
+        );
+    }
+    assert_eq!(
+        summarise(header(), Some(Stop::Done), many(|_, _| ())).not_sent,
+        None
+    );
+    let failed = |index: u64, record: &mut RequestRecord| {
+        if index == 0 {
+            record.outcome = Outcome::Failed;
+        }
+    };
+    let left = |loop_kind, records| {
+        let summary = of_trace(loop_kind, 210, records);
+        assert_eq!(summary.not_sent, Some(10));
+        let warning = summary.warnings.iter().find(|warning| warning.code == "not_sent");
+        warning.unwrap().message.clone()
+    };
+    let ended = "10 of 210 requests of the trace were not sent: the run ended before their time";
+    assert_eq!(left("sessions", many(|_, _| ())), ended);
+    assert_eq!(left("open", many(failed)), ended);
+    assert_eq!(
+        left("sessions", many(failed)),
+        "10 of 210 requests of the trace were not sent: a failed request had ended their session, or the run ended before \
+         their time"
+    );
 }
 
 #[test]

@@ -23,6 +23,7 @@ use deferred::DeferredQueue;
 use handover::HandOver;
 use idle::IdleCheck;
 use lanes::Resume;
+pub(crate) use phases::INTERRUPT_DRAIN_S;
 use phases::{PhaseState, Stage};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -78,11 +79,11 @@ pub enum Outcome {
     Cancelled,
 }
 
-/// What the machine wants done.
+/// What a machine wants done; `A` is what it says of a request to send.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum Action<A = Send> {
     /// Send a request; its end must be told with [`Event::Returned`].
-    Send(Box<Send>),
+    Send(Box<A>),
     /// Cancel every request in flight; each must still be told as returned.
     CancelAll(RunEnd),
     /// A step of the run, for the record.
@@ -191,6 +192,8 @@ pub struct Standing {
     pub sending_complete: bool,
     /// Requests sent in it.
     pub sent: u64,
+    /// Requests that it is to send in all, where that is known.
+    pub total: Option<u64>,
     /// Requests sent and not returned.
     pub in_flight: usize,
     /// Lanes with a live tree.
@@ -203,7 +206,50 @@ pub struct Standing {
     pub idle_shifts: (u64, Seconds),
 }
 
-/// A run as a state machine.
+/// What a machine says of a request to send.
+pub trait Asked {
+    /// Names it in [`Event::Returned`].
+    fn request(&self) -> RequestKey;
+
+    /// When the schedule wanted it.
+    fn due(&self) -> Seconds;
+}
+
+impl Asked for Send {
+    fn request(&self) -> RequestKey {
+        self.request
+    }
+
+    fn due(&self) -> Seconds {
+        self.due
+    }
+}
+
+/// Decides what is sent, and when: fed with events and a time, it gives actions and the time of its next wake.
+pub trait Machine {
+    /// What it says of a request to send.
+    type Ask: Asked;
+
+    /// Works through `event` at `now`, which never goes back, and gives what follows from it.
+    fn handle(&mut self, now: Seconds, event: Event) -> Vec<Action<Self::Ask>>;
+
+    /// When the machine wants [`Event::Wake`] next, if nothing else comes first.
+    fn next_deadline(&mut self) -> Option<Seconds>;
+
+    /// Nothing is in flight and nothing can be sent any more: what is left is to pass the remaining deadlines, which needs
+    /// no waiting.
+    fn is_spent(&self) -> bool {
+        false
+    }
+
+    /// Why the run ended, once it has.
+    fn ended(&self) -> Option<RunEnd>;
+
+    /// The run at this moment.
+    fn standing(&self) -> Standing;
+}
+
+/// A run of session trees as a state machine.
 pub struct Replay {
     settings: Settings,
     traces: Arc<[Arc<Trace>]>,
@@ -326,6 +372,7 @@ impl Replay {
             },
             sending_complete: self.phase.sending_complete,
             sent: self.phase.sent,
+            total: None,
             in_flight: self.in_flight.len(),
             live_lanes: self.trees.len(),
             stuck_lanes: self.stuck.found.len(),
@@ -354,5 +401,29 @@ impl Replay {
 
     fn mark(&mut self, mark: Mark) {
         self.actions.push(Action::Mark(mark));
+    }
+}
+
+impl Machine for Replay {
+    type Ask = Send;
+
+    fn handle(&mut self, now: Seconds, event: Event) -> Vec<Action> {
+        Replay::handle(self, now, event)
+    }
+
+    fn next_deadline(&mut self) -> Option<Seconds> {
+        Replay::next_deadline(self)
+    }
+
+    fn is_spent(&self) -> bool {
+        Replay::is_spent(self)
+    }
+
+    fn ended(&self) -> Option<RunEnd> {
+        Replay::ended(self)
+    }
+
+    fn standing(&self) -> Standing {
+        Replay::standing(self)
     }
 }

@@ -7,7 +7,7 @@ use crate::live::{Order, Via};
 use crate::{Seconds, Warmup};
 
 /// Longest time that requests in flight may take after the first interrupt; a shorter grace period holds instead.
-const INTERRUPT_DRAIN_S: Seconds = 30.0;
+pub(crate) const INTERRUPT_DRAIN_S: Seconds = 30.0;
 
 /// What the run is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

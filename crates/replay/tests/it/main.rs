@@ -9,4 +9,5 @@ mod inputs;
 mod interrupt;
 mod invariants;
 mod plan;
+mod requests;
 mod rules;

@@ -1,14 +1,10 @@
-//! The parts of the text, each a list of lines.
+//! The parts of the text that hold figures and doubts, each a list of lines.
 
 use record::folder::{CHUNKS_FILE, MARKS_FILE, REQUESTS_FILE, RUN_FILE};
-use record::header::ServerFacts;
-use record::marks::Stop;
 use record::server_metrics::SERVER_METRICS_FILE;
 use record::stats::sample::Distribution;
 use record::stats::window::Throughput;
-use record::summary::{Counts, PhaseSummary, RunEnd, Summary};
-use record::validity::Validity;
-use record::words::Word;
+use record::summary::{Counts, Goodput, PhaseSummary, Summary, Tokens};
 
 use super::quantity::{ABSENT, count, foreign, number, percent};
 use super::table::{table, wrapped};
@@ -16,100 +12,6 @@ use super::{Paint, Role};
 
 /// Error groups that are shown; `summary.json` has more.
 const ERRORS_SHOWN: usize = 5;
-
-/// What was run, where, and whether it counts.
-pub(super) fn run(summary: &Summary, paint: Paint) -> Vec<String> {
-    let mut lines = Vec::new();
-    match &summary.run {
-        None => lines.push(paint.paint(
-            Role::Bad,
-            &format!("{RUN_FILE} is absent: what was run is not known"),
-        )),
-        Some(run) => {
-            let title = format!(
-                "turnmill {}, run {}, {}",
-                run.turnmill_version, run.benchmark_id, run.wall_start
-            );
-            lines.push(paint.paint(Role::Heading, &title));
-            lines.extend(fact("server", &server(&run.server)));
-            let load = format!(
-                "{} loop, {} lanes, dialect {}, seed {}",
-                run.loop_kind, run.concurrency, run.dialect, run.seed
-            );
-            lines.extend(fact("load", &load));
-            if let Some(selection) = &run.selection {
-                let corpus = format!(
-                    "{} of {} traces, {} dropped, the largest has {} tokens",
-                    count(selection.kept),
-                    count(selection.scanned),
-                    count(selection.dropped),
-                    count(selection.largest)
-                );
-                lines.extend(fact("corpus", &corpus));
-            }
-            if let Some(plan) = &run.digests.plan {
-                lines.extend(fact("plan", plan));
-            }
-        }
-    }
-    lines.extend(fact("end", &ended(&summary.end)));
-    lines.extend(submission(summary.validity.as_ref(), paint));
-    lines
-}
-
-fn server(facts: &ServerFacts) -> String {
-    let window = facts
-        .max_model_len
-        .map(|tokens| format!("context window {} tokens", count(tokens)));
-    let version = facts
-        .version
-        .as_ref()
-        .map(|version| format!("version {}", foreign(version)));
-    let known = [
-        facts.url.as_str().to_owned(),
-        format!("model {}", foreign(&facts.model)),
-    ];
-    known
-        .into_iter()
-        .chain(window)
-        .chain(version)
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-fn ended(end: &RunEnd) -> String {
-    let after = format!("after {} s", number(Some(end.at_ns as f64 / 1e9), 1));
-    let how = match end.stop.map(|stop| stop.0) {
-        None => return format!("none: the run was killed; last stamp {after}"),
-        Some(Stop::Done) => "done",
-        Some(Stop::Interrupt) => "stopped by the user",
-        Some(Stop::Abort) => "given up",
-    };
-    if end.reason.is_empty() {
-        format!("{how} {after}")
-    } else {
-        format!("{how} {after}: {}", foreign(&end.reason))
-    }
-}
-
-fn submission(validity: Option<&Validity>, paint: Paint) -> Vec<String> {
-    let Some(validity) = validity else {
-        return fact("submission", "no scenario to be submitted under");
-    };
-    if validity.submission_valid {
-        let valid = paint.paint(Role::Good, "valid");
-        return fact("submission", &format!("{valid} for {}", validity.scenario));
-    }
-    let invalid = paint.paint(Role::Bad, "NOT valid");
-    let mut lines = fact("submission", &format!("{invalid} for {}:", validity.scenario));
-    for reason in &validity.reasons {
-        lines.extend(fact(
-            "",
-            &format!("{}: {}", reason.name.0.word(), foreign(&reason.detail)),
-        ));
-    }
-    lines
-}
 
 /// A line with a name in its margin.
 pub(super) fn fact(name: &str, text: &str) -> Vec<String> {
@@ -204,16 +106,58 @@ pub(super) fn throughput(phase: &PhaseSummary, paint: Paint) -> Vec<String> {
         number(user.p99, 1)
     );
     lines.extend(wrapped("", &speed));
+    lines.extend(goodput(phase));
+    lines
+}
+
+/// A line a class that has targets, and one for all where there are several.
+fn goodput(phase: &PhaseSummary) -> Vec<String> {
+    let mut lines = Vec::new();
     for (class, goodput) in &phase.goodput {
-        let good = format!(
-            "Goodput {}: {} requests/s, {} of the answers met every target.",
-            foreign(class),
-            number(goodput.goodput_rps, 2),
-            percent(goodput.share)
+        lines.extend(good(&format!("Goodput {}", foreign(class)), goodput));
+    }
+    let Some(total) = &phase.goodput_total else {
+        return lines;
+    };
+    if phase.goodput.len() > 1 {
+        lines.extend(good("Goodput of these classes together", total));
+    }
+    let counts = &phase.counts;
+    let others = (counts.ok + counts.failed + counts.overflow).saturating_sub(total.counted);
+    if others > 0 {
+        let note = format!(
+            "In no goodput: {} of classes without targets.",
+            requests_of(others)
         );
-        lines.extend(wrapped("", &good));
+        lines.extend(wrapped("", &note));
     }
     lines
+}
+
+fn good(name: &str, goodput: &Goodput) -> Vec<String> {
+    let targets = [("TTFT", "ttft_ms"), ("TPOT", "itl_ms"), ("E2E", "e2e_ms")];
+    let each: Vec<String> = targets
+        .iter()
+        .filter_map(|(shown, key)| Some((shown, goodput.dimensions.get(*key)?)))
+        .map(|(shown, of)| format!("{shown} {} of {}", count(of.met), count(of.measured)))
+        .collect();
+    let each = if each.is_empty() {
+        "no target bounds anything".to_owned()
+    } else {
+        each.join(", ")
+    };
+    let text = format!(
+        "{name}: {} requests/s, {} of {} ({}) met every target; {each}.",
+        number(goodput.goodput_rps, 2),
+        count(goodput.slo_met),
+        requests_of(goodput.counted),
+        percent(goodput.share)
+    );
+    wrapped("", &text)
+}
+
+fn requests_of(number: u64) -> String {
+    format!("{} request{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Counts by outcome, errors, cache hits.
@@ -223,6 +167,16 @@ pub(super) fn requests(summary: &Summary, paint: Paint) -> Vec<String> {
     lines.extend(fact("measured", &counts(&phase.counts)));
     if let Some(warmup) = &summary.warmup {
         lines.extend(fact("warm-up", &counts(&warmup.counts)));
+    }
+    if let Some(held) = &phase.held {
+        let delay = &held.delay_ms;
+        let text = format!(
+            "{} by the cap on requests in flight, p50 {} ms, max {} ms",
+            requests_of(held.requests),
+            number(delay.p50, 2),
+            number(delay.max, 2)
+        );
+        lines.extend(fact("held back", &text));
     }
     for (name, phase) in [("errors", Some(phase)), ("in warm-up", summary.warmup.as_ref())] {
         let errors = phase.map(|phase| phase.errors.as_slice()).unwrap_or_default();
@@ -252,6 +206,9 @@ pub(super) fn requests(summary: &Summary, paint: Paint) -> Vec<String> {
         count(phase.counts.ok)
     );
     lines.extend(fact("cache hits", &hits));
+    if summary.run.as_ref().is_some_and(|run| run.trace.is_some()) {
+        lines.extend(fact("prompts", &prompts(&phase.tokens)));
+    }
     let early = &phase.early_finish;
     let asked = format!(
         "{} of {} asked tokens came, {} of the answers are short",
@@ -274,6 +231,21 @@ pub(super) fn requests(summary: &Summary, paint: Paint) -> Vec<String> {
     let files = format!("{}; every figure is made from these", files.join(", "));
     lines.extend(fact("files", &files));
     lines
+}
+
+/// The prompts of a trace file are made to a length, so what the server makes of them is said (`trace-csv` §4.3).
+fn prompts(tokens: &Tokens) -> String {
+    let Some(isl) = tokens.isl else {
+        return "not counted by the server".to_owned();
+    };
+    let off = tokens.isl_counted_share().map_or(String::new(), |share| {
+        format!(", {:+.1} %", (share - 1.0) * 100.0)
+    });
+    format!(
+        "{} tokens planned, {} counted by the server{off}",
+        count(tokens.isl_planned),
+        count(isl)
+    )
 }
 
 fn counts(counts: &Counts) -> String {

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod quantity;
+mod run;
 mod server;
 mod table;
 
@@ -46,7 +47,7 @@ impl Paint {
 /// The whole text, its last line ended.
 pub fn render(summary: &Summary, paint: Paint) -> String {
     let blocks = [
-        blocks::run(summary, paint),
+        run::run(summary, paint),
         blocks::latency(&summary.profiling, paint),
         blocks::throughput(&summary.profiling, paint),
         blocks::requests(summary, paint),

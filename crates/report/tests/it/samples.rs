@@ -43,6 +43,7 @@ pub(crate) fn header() -> RunHeader {
             dropped: 300,
             largest: 31_999,
         }),
+        trace: None,
         validity: ValidityInputs {
             scenario: Some("inferencex-agentx-mvp".into()),
             override_locks: vec!["benchmark_duration_s is 20, the lock asks for at least 900".into()],
@@ -51,7 +52,7 @@ pub(crate) fn header() -> RunHeader {
             latency_window_s: None,
         },
         slo: BTreeMap::from([(
-            "critical".to_owned(),
+            "default".to_owned(),
             Slo {
                 ttft_ms: 150.0,
                 itl_ms: 50.0,
@@ -90,12 +91,14 @@ fn answered(phase: Phase, sequence: u64, written: u64, times: &[u64]) -> Request
         turns_total: 1,
         depth: 0,
         marker: String::new(),
+        slo_class: None,
         isl_planned: 20_000,
         osl_planned: times.len() as u64,
         theoretical_hit_blocks: 3,
         theoretical_total_blocks: 4,
         body_bytes: 1,
         response_bytes: 1,
+        held_ns: 0,
         stamps: Stamps {
             due_ns: written * MS,
             start_ns: written * MS,

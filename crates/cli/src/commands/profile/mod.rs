@@ -9,7 +9,7 @@ use crate::args::{DialectName, LimitKey, MetricsArgs, PromptArgs, ScenarioArgs, 
 use crate::exit::Exit;
 use crate::profile::{self, Kind, Problem, Resolved, document};
 use crate::session::{self, PromptText, Session, Target};
-use crate::workload::{self, Read};
+use crate::workload;
 use crate::{folder, output};
 use anyhow::Context;
 use driver::clock::Clock;
@@ -68,7 +68,7 @@ async fn prepare(
         output::say(&format!("note: the seed is {seed}"));
     }
     let send = send_args(args, resolved)?;
-    let target = Target::ask(&send).await?;
+    let target = Target::ask(&send, CHAT_PATH).await?;
     let text = PromptText::load(&prompt_args(args, target.model())?)?;
     let corpus = corpus_file::locate(args, resolved, inputs, clock).await?;
     let scenario_args = ScenarioArgs {
@@ -90,7 +90,7 @@ async fn prepare(
         &scenario_args.scenario,
         &document::yaml(resolved, seed, split, &corpus.described()),
     )?;
-    let Read::Scenario(mut scenario) = workload::read_quietly(&scenario_args)? else {
+    let Some(mut scenario) = workload::read_quietly(&scenario_args)? else {
         return Ok(None);
     };
     scenario.broken_locks = resolved.broken_locks.iter().map(ToString::to_string).collect();
@@ -149,11 +149,7 @@ fn send_args(args: &ProfileArgs, resolved: &Resolved) -> anyhow::Result<SendArgs
             .session_header
             .clone()
             .unwrap_or_else(|| "X-Correlation-ID".to_owned()),
-        output_limit_key: if endpoint.use_legacy_max_tokens {
-            LimitKey::MaxTokens
-        } else {
-            LimitKey::MaxCompletionTokens
-        },
+        output_limit_key: endpoint.use_legacy_max_tokens.then_some(LimitKey::MaxTokens),
         min_tokens: false,
         request_timeout_s: match endpoint.request_timeout_s {
             0.0 => NO_TIMEOUT_S,

@@ -1,8 +1,10 @@
 //! Prompts: places, text and bodies.
 
 mod captures;
+mod drawn;
 mod real_pool;
 mod recorded;
+mod safe_tokens;
 mod seams;
 mod tokenizers;
 mod wire;
@@ -10,6 +12,7 @@ mod wire;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use corpus::prompt::{
     BlockStarts, BodyOptions, CHUNK_BYTES, Envelope, EnvelopeOptions, Pool, Prompter, RequestBody, Tokenizer,
 };
@@ -81,14 +84,19 @@ fn envelope() -> Arc<Envelope> {
 
 /// The whole body, its chunks and length checked on the way.
 fn collect(mut body: RequestBody) -> Vec<u8> {
+    let length = body.content_length();
+    collect_chunks(length, || body.next_chunk())
+}
+
+fn collect_chunks(length: u64, mut next_chunk: impl FnMut() -> Option<Bytes>) -> Vec<u8> {
     let mut whole = Vec::new();
-    while let Some(chunk) = body.next_chunk() {
+    while let Some(chunk) = next_chunk() {
         assert!(chunk.len() <= CHUNK_BYTES, "a chunk of {} bytes", chunk.len());
         assert_eq!(whole.len() % CHUNK_BYTES, 0, "only the last chunk may be short");
         whole.extend_from_slice(&chunk);
     }
-    assert!(body.next_chunk().is_none(), "a body ends once");
-    assert_eq!(body.content_length(), whole.len() as u64, "content length");
+    assert!(next_chunk().is_none(), "a body ends once");
+    assert_eq!(length, whole.len() as u64, "content length");
     whole
 }
 

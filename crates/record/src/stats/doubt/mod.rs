@@ -81,6 +81,8 @@ pub enum Doubt {
     WarmCache(f64, f64),
     /// Answers that ended without `[DONE]`.
     NoDone(u64),
+    /// Requests of a trace file that were not sent: how many of how many, and whether failed ones had ended sessions.
+    NotSent(u64, u64, bool),
     /// Lanes that stood still for good.
     StuckLanes(Vec<u32>),
     /// Events that were not understood.
@@ -157,6 +159,7 @@ fn about_outcomes(summary: &Summary) -> Vec<Doubt> {
             counts.cancel_causes.get("grace").copied().unwrap_or(0),
             Doubt::Censored,
         ),
+        not_sent(summary),
         (!summary.stuck_lanes.is_empty()).then(|| Doubt::StuckLanes(summary.stuck_lanes.clone())),
         above_zero(phase.malformed_events, Doubt::Malformed),
         above_zero(phase.ok_without_done, Doubt::NoDone),
@@ -164,6 +167,16 @@ fn about_outcomes(summary: &Summary) -> Vec<Doubt> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Only where rounds follow each other does a failed one take the later ones with it (`trace-csv` §5.2).
+fn not_sent(summary: &Summary) -> Option<Doubt> {
+    let run = summary.run.as_ref()?;
+    let (planned, counts) = (run.trace.as_ref()?.planned, &summary.profiling.counts);
+    let sessions_ended = run.loop_kind == "sessions" && counts.failed + counts.overflow > 0;
+    above_zero(summary.not_sent?, |requests| {
+        Doubt::NotSent(requests, planned, sessions_ended)
+    })
 }
 
 fn about_the_server(summary: &Summary) -> Vec<Doubt> {
@@ -231,9 +244,7 @@ fn about_tokens(phase: &PhaseSummary) -> Vec<Doubt> {
         .map(|(percent, p)| (percent, values_needed(p)))
         .find(|(_, needed)| phase.ttft_ms.n < *needed);
     let drift = tokens
-        .isl
-        .filter(|_| tokens.isl_planned > 0)
-        .map(|isl| isl as f64 / tokens.isl_planned as f64)
+        .isl_counted_share()
         .filter(|drift| (drift - 1.0).abs() > ISL_DRIFT_MAX);
     let warm = cache
         .reported_share

@@ -74,7 +74,7 @@ impl Doubt {
                     }
                     None => format!("{requests} of {answered} prompts do not fit the context window"),
                 },
-                "serve a longer context, or state max_context_length",
+                "serve a longer context, or leave such prompts out (max_context_length, for session trees)",
             ),
             Self::WarmupTrouble(failed, overflow) => (
                 "warmup_trouble",
@@ -101,6 +101,18 @@ impl Doubt {
                     several(*requests, "answer")
                 ),
                 "nothing is lost; another client may call them cut",
+            ),
+            Self::NotSent(requests, planned, sessions_ended) => (
+                "not_sent",
+                format!(
+                    "{requests} of {planned} requests of the trace were not sent: {}the run ended before their time",
+                    if *sessions_ended {
+                        "a failed request had ended their session, or "
+                    } else {
+                        ""
+                    }
+                ),
+                "the load was lighter than the trace; compare with runs that sent as much",
             ),
             Self::StuckLanes(lanes) => (
                 "stuck_lanes",
@@ -170,7 +182,7 @@ impl Doubt {
             Self::Late(share) => (
                 "late",
                 format!("{} of the requests started more than 1 ms late", percent(*share)),
-                "give the client more cores, or fewer lanes",
+                "give the client more cores, or less to send at a time",
             ),
             Self::SlowParsing(lag, gap) => (
                 "client_limit_parsing",
@@ -182,7 +194,7 @@ impl Doubt {
             Self::SlowStart(late, ttft) => (
                 "client_limit_start",
                 format!("requests started {late:.2} ms late (p99), the median TTFT is {ttft:.2} ms"),
-                "the client may be the limit: give it more cores, or fewer lanes",
+                "the client may be the limit: give it more cores, or less to send at a time",
             ),
             Self::Bursts(share) => (
                 "bursts",
@@ -214,7 +226,7 @@ impl Doubt {
                     percent(*reported),
                     percent(*theoretical)
                 ),
-                "its cache held text of an earlier run; restart it or change the benchmark id",
+                "its cache held text of an earlier run; restart it, or change the benchmark id (of a trace file: the seed)",
             ),
         }
     }

@@ -1,113 +1,43 @@
-//! One run from its prepared parts to its summary: header, writer thread, run loop, progress, report.
+//! One run from its document to its summary: of session trees here, of a trace file in [`requests`]. [`running`] does what
+//! every run does.
+
+mod choices;
+mod facts;
+mod requests;
+mod running;
+mod target;
+mod timetable;
+
+pub(crate) use requests::{Chosen, TraceSession};
+pub(crate) use target::Target;
 
 use crate::args::{LimitKey, PromptArgs, ScenarioArgs, SendArgs, Wire};
 use crate::exit::Exit;
-use crate::files::Files;
+use crate::trace_files::{self, TreePrompts};
 use crate::workload::{self, Scenario};
-use crate::{output, plan_digest, progress, stop, trace_files};
-use anyhow::{Context, anyhow};
+use crate::{output, plan_digest, progress};
+use anyhow::Context;
 use corpus::Corpus;
 use corpus::prompt::{Envelope, EnvelopeOptions, Pool, Prompter, Tokenizer};
-use driver::client::{Client, ClientOptions};
-use driver::clock::{Clock, Pacing};
-use driver::endpoint::Endpoint;
-use driver::key::BearerKey;
+use driver::client::Client;
+use driver::clock::Clock;
 use driver::prompts::Prompts;
-use driver::run::{Ended, FailedThreshold, Job};
-use driver::scrape::{Bell, Pages, Scraper};
-use driver::server::{Inquirer, choose_model, max_model_len};
-use driver::tls::TlsOptions;
-use record::header::{
-    Digests, HEADER_VERSION, Host, RunHeader, Selection, ServerFacts, ServerUrl, ValidityInputs,
-};
+use driver::run::{Ended, FailedThreshold, Trees};
+use driver::scrape::Pages;
+use facts::{host, seconds, wall_start};
+use record::header::{Digests, HEADER_VERSION, RunHeader, Selection, ValidityInputs};
 use record::marks::Stop;
 use record::summary::Summary;
 use record::validity::ReasonName;
 use replay::{Plan, Replay, Settings};
+use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{mpsc, watch};
 
 /// Recorded requests from which on the failed-request threshold holds, with few lanes (`aiperf-replay` §3.5).
 const FAILURES_LOOKED_AT_FROM: u64 = 10;
-
-/// Path of the endpoint that is spoken to.
-const CHAT_PATH: &str = "/v1/chat/completions";
-
-/// A server that answers, and how it is spoken to.
-pub(crate) struct Target {
-    client: ClientOptions,
-    pages: Option<Pages>,
-    facts: ServerFacts,
-}
-
-impl Target {
-    /// Asks the server about itself: a server that is down or serves another model is refused before anything is sent.
-    pub(crate) async fn ask(args: &SendArgs) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::new(&args.url, args.wire.path.as_deref().unwrap_or(CHAT_PATH))?;
-        let tls = TlsOptions {
-            insecure: args.insecure,
-            ca: args.ca.clone(),
-        }
-        .client_config()?;
-        let key = args.api_key.as_deref().map(BearerKey::new);
-        let inquirer = Inquirer::new(&tls, key.clone())?;
-        let served = inquirer.models(&endpoint).await?;
-        let model = choose_model(&served, args.model.as_deref())?;
-        let facts = ServerFacts {
-            url: ServerUrl::new(endpoint.request_url().as_str()),
-            model: model.id.clone(),
-            max_model_len: max_model_len(&served, model),
-            version: inquirer.version(&endpoint).await,
-        };
-        let metrics = &args.metrics;
-        let pages = (!metrics.no_server_metrics)
-            .then(|| Pages::new(&metrics.server_metrics, &endpoint, &tls, key.as_ref()))
-            .transpose()?;
-        let mut client = ClientOptions::new(endpoint, tls);
-        client.key = key;
-        client.session_header = args
-            .session_header
-            .parse()
-            .context("--session-header is no header name")?;
-        client.deadline =
-            Duration::try_from_secs_f64(args.request_timeout_s).context("--request-timeout-s")?;
-        client.headers = args
-            .headers
-            .iter()
-            .map(|line| header(line))
-            .collect::<anyhow::Result<_>>()?;
-        Ok(Self { client, pages, facts })
-    }
-
-    /// The served model's name.
-    pub(crate) fn model(&self) -> &str {
-        &self.facts.model
-    }
-
-    /// The context length that the server tells.
-    pub(crate) fn max_model_len(&self) -> Option<u64> {
-        self.facts.max_model_len
-    }
-}
-
-fn header(line: &str) -> anyhow::Result<(http::HeaderName, http::HeaderValue)> {
-    let (name, value) = line
-        .split_once(':')
-        .ok_or_else(|| anyhow!("--header {line:?}: expected NAME: VALUE"))?;
-    let name = name
-        .trim()
-        .parse()
-        .with_context(|| format!("--header: {name:?} is no header name"))?;
-    let value = value
-        .trim()
-        .parse()
-        .with_context(|| format!("--header: the value of {name} cannot be sent"))?;
-    Ok((name, value))
-}
 
 /// The text that prompts are made of.
 pub(crate) struct PromptText {
@@ -157,10 +87,7 @@ impl Session {
         let settings = workload::settings(args, scenario);
         let envelope = Envelope::new(&EnvelopeOptions {
             model: target.facts.model.clone(),
-            limit_key: match send.output_limit_key {
-                LimitKey::MaxCompletionTokens => corpus::prompt::LimitKey::MaxCompletionTokens,
-                LimitKey::MaxTokens => corpus::prompt::LimitKey::MaxTokens,
-            },
+            limit_key: send.output_limit_key.unwrap_or_default().into(),
             min_tokens: send.min_tokens,
             extra: send.wire.extra.clone(),
             ignore_eos: scenario.replay.ignore_eos && !states_ignore_eos(&send.wire),
@@ -202,6 +129,7 @@ impl Session {
                 dropped: selection.dropped as u64,
                 largest: selection.largest,
             }),
+            trace: None,
             validity: ValidityInputs {
                 scenario: Some(scenario.replay.scenario.clone()),
                 override_locks: scenario.broken_locks.clone(),
@@ -243,43 +171,21 @@ impl Session {
 
     /// Runs to the end and leaves the folder complete.
     pub(crate) async fn run(self, folder: &Path) -> anyhow::Result<(Ended, Summary)> {
-        driver::descriptors::ensure_descriptors(self.connections())?;
-        std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        let files = Files::create(folder, &self.header, self.pages.is_some())?;
-        let (written, to_write) = mpsc::channel(driver::run::WRITE_QUEUE);
-        let clock = self.clock;
-        let writer = std::thread::Builder::new()
-            .name("write".into())
-            .spawn(move || files.write(to_write, clock))
-            .context("no thread for writing the run's files")?;
-        let scraper = match self.pages {
-            Some(pages) => Some(Scraper::start(pages, clock, written.clone()).await?),
-            None => None,
-        };
-        let (shown, show) = watch::channel(None);
-        let showing = tokio::spawn(progress::show(show, clock));
-        let traces = self.traces.clone();
-        let job = Job {
-            replay: Replay::new(self.traces.clone(), self.settings, self.plan),
-            traces: self.traces,
-            prompts: Arc::new(self.prompts),
-            client: Arc::new(self.client),
-            clock,
-            pacing: Pacing::Sleep,
-            bell: scraper.as_ref().map_or_else(Bell::default, Scraper::bell),
+        let connections = self.connections();
+        let load = Trees::new(&self.plan, self.traces.clone(), self.prompts)
+            .context("no thread for drawing prompts")?;
+        let running = Running {
+            header: self.header,
+            machine: Replay::new(self.traces.clone(), self.settings, self.plan),
+            load,
+            client: self.client,
+            pages: self.pages,
+            clock: self.clock,
             failed_threshold: self.failed_threshold,
+            connections,
         };
-        let ended = driver::run::run(job, written, shown, stop::wishes()?).await;
-        if let Some(scraper) = scraper {
-            scraper.finish().await;
-        }
-        showing.await.context("the progress line failed")?;
-        let wrote = writer
-            .join()
-            .map_err(|_| anyhow!("the thread that writes the run's files failed"))?;
-        wrote.context("the run's files are incomplete")?;
-        let (ended, summary) = (ended?, report::rebuild(folder)?);
-        if let Err(error) = trace_files::write(folder, Some(&traces)) {
+        let (ended, summary) = running.run(folder).await?;
+        if let Err(error) = trace_files::write(folder, Some(Box::new(TreePrompts::of(&self.traces)))) {
             output::say(&format!("warning: the run's trace was not written: {error:#}"));
         }
         Ok((ended, summary))
@@ -327,36 +233,6 @@ fn states_ignore_eos(wire: &Wire) -> bool {
         .any(|(name, value)| name == "ignore_eos" && value.get() != "null")
 }
 
-fn wall_start(clock: &Clock) -> anyhow::Result<jiff::Timestamp> {
-    Ok(jiff::Timestamp::from_nanosecond(i128::from(
-        clock.wall_anchor_ns(),
-    ))?)
-}
-
-/// The machine, as far as it tells.
-fn host() -> Host {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = cpu.lines().find_map(|line| {
-        line.strip_prefix("model name")?
-            .split_once(':')
-            .map(|(_, name)| name.trim())
-    });
-    Host {
-        os: std::env::consts::OS.to_owned(),
-        cpu: name.unwrap_or("unknown").to_owned(),
-        cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u32),
-    }
-}
-
-/// A number of seconds; `"inf"` where there is no limit.
-fn seconds(value: f64) -> Value {
-    if value.is_finite() {
-        value.into()
-    } else {
-        "inf".into()
-    }
-}
-
 fn limits(settings: &Settings, send: &SendArgs) -> BTreeMap<String, Value> {
     BTreeMap::from([
         ("duration_s".to_owned(), seconds(settings.duration_s)),
@@ -393,7 +269,7 @@ fn options(args: &ScenarioArgs, send: &SendArgs, tool_shaped: bool) -> BTreeMap<
         ("usage_asked".to_owned(), json!(send.wire.usage)),
         (
             "output_limit_key".to_owned(),
-            json!(match send.output_limit_key {
+            json!(match send.output_limit_key.unwrap_or_default() {
                 LimitKey::MaxCompletionTokens => "max_completion_tokens",
                 LimitKey::MaxTokens => "max_tokens",
             }),

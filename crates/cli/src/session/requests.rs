@@ -1,0 +1,386 @@
+//! One run of a trace file from its document to its summary.
+
+use super::choices::{self, Choices};
+use super::facts::{host, seconds, wall_start};
+use super::running::Running;
+use super::{FAILURES_LOOKED_AT_FROM, Target, states_ignore_eos, timetable};
+use crate::args::{LimitKey, ModeName, RunArgs};
+use crate::trace_files::{self, RecordingPrompts};
+use crate::trace_input::{Source, TraceDocument};
+use crate::{output, plan_digest, workload};
+use anyhow::bail;
+use corpus::prompt::{Drawer, Envelope, EnvelopeOptions, SafeTokens, Tokenizer};
+use corpus::recorded::{Context, Form, RecordedPrompts};
+use driver::client::Client;
+use driver::clock::Clock;
+use driver::endpoint::{CHAT_PATH, COMPLETIONS_PATH};
+use driver::run::{Ended, FailedThreshold, Recorded, SloHints};
+use record::header::{Digests, HEADER_VERSION, RunHeader, TraceFacts, ValidityInputs};
+use record::summary::Summary;
+use replay::requests::{RequestReplay, Starts, Timetable};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use trace::TraceError;
+use trace::pace::Schedule;
+use trace::recording::Recording;
+
+/// Streams that an open loop without a cap is taken to have in flight at once when open files are counted.
+const OPEN_LOOP_STREAMS: u64 = 4096;
+
+/// A trace file that is ready to be replayed.
+pub(crate) struct TraceSession {
+    running: Running<RequestReplay, Recorded>,
+    recording: Arc<Recording>,
+    prompts: Arc<RecordedPrompts>,
+    mode: ModeName,
+    said: Vec<String>,
+}
+
+/// A document and its options, checked against each other; nothing has been read or asked yet.
+pub(crate) struct Chosen {
+    document: TraceDocument,
+    choices: Choices,
+}
+
+impl Chosen {
+    /// Settles how the document's trace is replayed.
+    ///
+    /// # Errors
+    /// When options contradict each other or the document.
+    pub(crate) fn new(args: &RunArgs, document: TraceDocument) -> anyhow::Result<Self> {
+        Ok(Self {
+            choices: choices::choose(args, &document)?,
+            document,
+        })
+    }
+
+    /// Path of the endpoint that requests go to.
+    pub(crate) fn path(&self) -> &'static str {
+        match self.choices.form {
+            Form::Chat => CHAT_PATH,
+            Form::Completions => COMPLETIONS_PATH,
+        }
+    }
+}
+
+impl TraceSession {
+    /// Verifies and loads the trace, and prepares everything of the run; nothing is sent.
+    pub(crate) fn prepare(
+        chosen: Chosen,
+        args: &RunArgs,
+        target: Target,
+        clock: Clock,
+    ) -> anyhow::Result<Self> {
+        let path = chosen.path();
+        let Chosen { document, choices } = chosen;
+        let recording = Arc::new(load(&document, &choices)?);
+        let tokenizer = Tokenizer::open(&args.prompt.tokenizer)?;
+        let tokens = Arc::new(SafeTokens::of(&tokenizer)?);
+        let drawer = Drawer::new(tokens, choices.seed);
+        let prompts = RecordedPrompts::new(&recording, drawer, choices.context, choices.form);
+        let prompts = Arc::new(prompts);
+        let data_sha256 = data_sha256(&document, &recording)?;
+        let (table, schedule) = timetable::of(&recording, &choices);
+        let name = name_of(document.source.path());
+        let facts = TraceFacts {
+            file: name.clone(),
+            rows: recording.requests.len() as u64 + recording.skipped.failed + recording.skipped.empty,
+            planned: (recording.requests.len() as u64).min(choices.limits.request_cap),
+            skipped_failed: recording.skipped.failed,
+            skipped_empty: recording.skipped.empty,
+            sessions: recording.sessions.len() as u64,
+            speedup: choices.pace.speedup,
+            sidecar: recording.blocks.is_some(),
+            endpoint: path.to_owned(),
+            context: context_word(&recording, &choices).to_owned(),
+            span_s: table.due_ns.last().map_or(0.0, |ns| *ns as f64 / 1e9),
+        };
+        let said = announcement(
+            &recording,
+            &choices,
+            &table,
+            &schedule,
+            &facts,
+            target.max_model_len(),
+        );
+        let digests = Digests {
+            scenario: Some(document.sha256.clone()),
+            corpus: Some(data_sha256.clone()),
+            tokenizer: tokenizer.sha256().map(str::to_owned),
+            pool: None,
+            plan: Some(plan_digest::of_trace(
+                &table,
+                [&data_sha256, sidecar_sha256(&document)],
+                &format!("{choices:?}"),
+            )),
+        };
+        let concurrency = match choices.starts {
+            Starts::Slots(slots) => u32::try_from(slots).unwrap_or(u32::MAX),
+            Starts::Due => 0,
+        };
+        let header = RunHeader {
+            schema_version: HEADER_VERSION,
+            turnmill_version: env!("CARGO_PKG_VERSION").to_owned(),
+            benchmark_id: workload::benchmark_id(&args.scenario),
+            dialect: String::new(),
+            loop_kind: choices.mode.word().to_owned(),
+            seed: choices.seed,
+            concurrency,
+            wall_start: wall_start(&clock)?,
+            server: target.facts.clone(),
+            host: host(),
+            digests,
+            selection: None,
+            trace: Some(facts),
+            validity: ValidityInputs::default(),
+            slo: choices.slo.clone(),
+            limits: limits(&choices, args),
+            options: options(&choices, args),
+            scenario: document.effective.clone(),
+        };
+        let envelope = envelope(args, &target, choices.form)?;
+        let failed_threshold = args.send.failed_request_threshold.map(|share| FailedThreshold {
+            share,
+            least: u64::from(concurrency).max(FAILURES_LOOKED_AT_FROM),
+        });
+        let running = Running {
+            header,
+            connections: connections(&choices, &recording),
+            load: Recorded::new(name, recording.clone(), prompts.clone(), envelope, choices.hints),
+            machine: RequestReplay::new(table, choices.starts, choices.limits),
+            client: Client::new(target.client, clock)?,
+            pages: target.pages,
+            clock,
+            failed_threshold,
+        };
+        Ok(Self {
+            running,
+            recording,
+            prompts,
+            mode: choices.mode,
+            said,
+        })
+    }
+
+    /// Says what a person should know before it starts.
+    pub(crate) fn announce(&self) {
+        for line in &self.said {
+            output::say(line);
+        }
+    }
+
+    /// Runs to the end and leaves the folder complete.
+    pub(crate) async fn run(self, folder: &Path) -> anyhow::Result<(Ended, Summary)> {
+        let (ended, summary) = self.running.run(folder).await?;
+        let in_sessions = self.mode == ModeName::Sessions;
+        let prompts = RecordingPrompts::of(&self.recording, self.prompts, in_sessions);
+        if let Err(error) = trace_files::write(folder, Some(Box::new(prompts))) {
+            output::say(&format!("warning: the run's trace was not written: {error:#}"));
+        }
+        Ok((ended, summary))
+    }
+}
+
+/// Verifies and loads the trace; what is wrong with it is shown, all of it.
+fn load(document: &TraceDocument, choices: &Choices) -> anyhow::Result<Recording> {
+    let path = document.source.path();
+    output::say(&format!("reading {}", path.display()));
+    let recording = match &document.source {
+        Source::Csv(reference) => Recording::load(reference, choices.load).inspect_err(|error| {
+            if let (TraceError::Refused { .. }, Ok(verified)) = (error, trace::verify::verify(reference)) {
+                show(&verified.problems);
+            }
+        })?,
+        Source::Mooncake(path) => {
+            let mut problems = trace::Problems::new(path);
+            let loaded = trace::convert::load_mooncake(path, choices.mooncake, choices.load, &mut problems);
+            show(&problems);
+            loaded?
+        }
+    };
+    if recording.requests.is_empty() {
+        bail!("{} has no request that could be sent", path.display());
+    }
+    show(&recording.warnings);
+    Ok(recording)
+}
+
+/// Digest of the data file itself.
+fn data_sha256(document: &TraceDocument, recording: &Recording) -> anyhow::Result<String> {
+    match &document.source {
+        Source::Csv(_) => Ok(recording.sha256.clone()),
+        Source::Mooncake(path) => Ok(corpus::verify::scan_file(path)?.sha256),
+    }
+}
+
+/// Digest of the sidecar; empty without one, and where the data file holds its blocks itself.
+fn sidecar_sha256(document: &TraceDocument) -> &str {
+    match &document.source {
+        Source::Csv(reference) => reference.token_blocks.as_ref().map_or("", |(_, sha256)| sha256),
+        Source::Mooncake(_) => "",
+    }
+}
+
+fn show(problems: &trace::Problems) {
+    for problem in problems.list() {
+        output::say(&problem.to_string());
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+fn context_word(recording: &Recording, choices: &Choices) -> &'static str {
+    match (recording.blocks.is_some(), choices.context) {
+        (true, _) => "blocks",
+        (false, Context::Continued) => "continued",
+        (false, Context::Independent) => "independent",
+        (false, Context::Accumulate) => "accumulate",
+    }
+}
+
+fn envelope(args: &RunArgs, target: &Target, form: Form) -> anyhow::Result<Envelope> {
+    let usual = match form {
+        Form::Chat => LimitKey::MaxCompletionTokens,
+        Form::Completions => LimitKey::MaxTokens,
+    };
+    Ok(Envelope::new(&EnvelopeOptions {
+        model: target.model().to_owned(),
+        limit_key: args.send.output_limit_key.unwrap_or(usual).into(),
+        min_tokens: args.send.min_tokens,
+        extra: args.send.wire.extra.clone(),
+        ignore_eos: !states_ignore_eos(&args.send.wire),
+        usage: args.send.wire.usage,
+    })?)
+}
+
+fn connections(choices: &Choices, recording: &Recording) -> u64 {
+    let capped = match choices.starts {
+        Starts::Slots(slots) => slots,
+        Starts::Due => choices.limits.in_flight_max,
+    };
+    (capped.min(recording.requests.len()) as u64).min(OPEN_LOOP_STREAMS)
+}
+
+fn limits(choices: &Choices, args: &RunArgs) -> BTreeMap<String, Value> {
+    let most = |most: u64| {
+        if most == u64::MAX {
+            json!("inf")
+        } else {
+            json!(most)
+        }
+    };
+    BTreeMap::from([
+        ("duration_s".to_owned(), seconds(choices.limits.window_s)),
+        ("grace_s".to_owned(), seconds(choices.limits.grace_s)),
+        (
+            "in_flight_max".to_owned(),
+            most(choices.limits.in_flight_max as u64),
+        ),
+        ("request_cap".to_owned(), most(choices.limits.request_cap)),
+        (
+            "failed_request_threshold".to_owned(),
+            args.send
+                .failed_request_threshold
+                .map_or(Value::Null, Value::from),
+        ),
+        (
+            "request_timeout_s".to_owned(),
+            seconds(args.send.request_timeout_s),
+        ),
+    ])
+}
+
+fn options(choices: &Choices, args: &RunArgs) -> BTreeMap<String, Value> {
+    BTreeMap::from([
+        ("scenario_file".to_owned(), json!(args.scenario.scenario)),
+        ("from_send".to_owned(), json!(choices.load.from_send)),
+        ("include_failed".to_owned(), json!(choices.load.include_failed)),
+        ("gap_cap_s".to_owned(), json!(choices.pace.gap_cap_s)),
+        (
+            "think_time".to_owned(),
+            json!(format!("{:?}", choices.think).to_lowercase()),
+        ),
+        (
+            "send_slo_hints".to_owned(),
+            json!(choices.hints == SloHints::Send),
+        ),
+        ("session_header".to_owned(), json!(args.send.session_header)),
+        ("min_tokens".to_owned(), json!(args.send.min_tokens)),
+        ("insecure".to_owned(), json!(args.send.insecure)),
+    ])
+}
+
+/// What should be known before a replay starts.
+fn announcement(
+    recording: &Recording,
+    choices: &Choices,
+    table: &Timetable,
+    schedule: &Schedule,
+    facts: &TraceFacts,
+    max_model_len: Option<u64>,
+) -> Vec<String> {
+    let how = match choices.starts {
+        Starts::Slots(slots) => format!("{} loop, {slots} at once", choices.mode.word()),
+        Starts::Due => format!("{} loop over {:.1} s", choices.mode.word(), facts.span_s),
+    };
+    let mut lines = vec![format!(
+        "{how}: {} requests in {} sessions of {}, to {}",
+        facts.planned, facts.sessions, facts.file, facts.endpoint
+    )];
+    if facts.skipped_failed > 0 {
+        lines.push(format!(
+            "note: {} rows that failed when they were recorded are left out; --include-failed sends them",
+            facts.skipped_failed
+        ));
+    }
+    if facts.skipped_empty > 0 {
+        lines.push(format!(
+            "note: {} rows without prompt tokens are left out",
+            facts.skipped_empty
+        ));
+    }
+    if schedule.gaps_cut > 0 {
+        lines.push(format!(
+            "note: {} silences cut, {:.1} s in all",
+            schedule.gaps_cut, schedule.silence_cut_s
+        ));
+    }
+    if facts.sidecar && choices.form == Form::Chat {
+        lines.push(
+            "note: over chat the server's template stands before and between the recorded blocks, so that its prefix cache \
+             finds them only nearly as recorded; --endpoint completions sends them exactly"
+                .to_owned(),
+        );
+    }
+    if let Some(limit) = max_model_len {
+        let too_long = |request: &&trace::recording::Request| {
+            request.prompt_tokens() + u64::from(request.output_tokens.max(1)) > limit
+        };
+        let count = recording.requests.iter().filter(too_long).count();
+        if count > 0 {
+            lines.push(format!(
+                "warning: {count} requests are longer than the server's context of {limit} tokens, which will refuse them"
+            ));
+        }
+    }
+    if choices.starts == Starts::Due && choices.limits.window_s.is_finite() {
+        let window_ns = choices.limits.window_s * 1e9;
+        let late = table
+            .due_ns
+            .iter()
+            .filter(|due_ns| **due_ns as f64 >= window_ns)
+            .count();
+        if late > 0 {
+            lines.push(format!(
+                "warning: {late} requests are due after the {} s of --duration-s and are never sent",
+                choices.limits.window_s
+            ));
+        }
+    }
+    lines
+}
