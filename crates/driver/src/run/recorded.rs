@@ -14,7 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use trace::recording::{Name, Recording, Request};
 
 use super::names::Names;
-use super::{Load, Prepare, blank};
+use super::{Load, Prepare};
 use crate::body::BodySource;
 use crate::client::Outgoing;
 
@@ -98,7 +98,7 @@ impl Load for Recorded {
             isl_planned: self.parts.prompts.tokens(recording, request),
             osl_planned: output_limit(request),
             held_ns: (ask.held * 1e9) as u64,
-            ..blank(due_ns)
+            ..RequestRecord::due(due_ns)
         }
     }
 
