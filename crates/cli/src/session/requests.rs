@@ -80,6 +80,7 @@ impl TraceSession {
         let drawer = Drawer::new(tokens, choices.seed);
         let prompts = RecordedPrompts::new(&recording, drawer, choices.context, choices.form);
         let prompts = Arc::new(prompts);
+        let theoretical = trace::sharing::hits(&recording, trace::sharing::DISTINCT_MAX)?;
         let data_sha256 = data_sha256(&document, &recording)?;
         let (table, schedule) = timetable::of(&recording, &choices);
         let name = name_of(document.source.path());
@@ -147,7 +148,14 @@ impl TraceSession {
         let running = Running {
             header,
             connections: connections(&choices, &recording),
-            load: Recorded::new(name, recording.clone(), prompts.clone(), envelope, choices.hints),
+            load: Recorded::new(
+                name,
+                recording.clone(),
+                prompts.clone(),
+                envelope,
+                choices.hints,
+                theoretical,
+            ),
             machine: RequestReplay::new(table, choices.starts, choices.limits),
             client: Client::new(target.client, clock)?,
             pages: target.pages,

@@ -12,6 +12,7 @@ use replay::StreamId;
 use replay::requests::Ask;
 use serde_json::value::{RawValue, to_raw_value};
 use trace::recording::{Name, Recording, Request};
+use trace::sharing::Hits;
 
 use super::names::Names;
 use super::{Load, Prepare};
@@ -38,6 +39,8 @@ pub struct Recorded {
     trace: String,
     names: Names,
     sessions: HashMap<Name, u64>,
+    /// Of each request; `None` when nothing tells.
+    theoretical: Option<Vec<Hits>>,
 }
 
 struct Parts {
@@ -48,18 +51,20 @@ struct Parts {
 }
 
 impl Recorded {
-    /// For a replay of `recording`, called `trace`.
+    /// For a replay of `recording`, called `trace`; `theoretical` are the hits of a cache that forgets nothing, for each request.
     pub fn new(
         trace: String,
         recording: Arc<Recording>,
         prompts: Arc<RecordedPrompts>,
         envelope: Envelope,
         hints: SloHints,
+        theoretical: Option<Vec<Hits>>,
     ) -> Self {
         let numbered = recording.sessions.iter().zip(0..);
         Self {
             sessions: numbered.map(|(session, number)| (session.name, number)).collect(),
             trace,
+            theoretical,
             names: Names::random(),
             parts: Arc::new(Parts {
                 recording,
@@ -79,6 +84,11 @@ impl Load for Recorded {
         let request = &recording.requests[ask.index];
         let session = self.sessions.get(&request.session).copied();
         let rounds = session.map_or(1, |number| recording.sessions[number as usize].rounds.len());
+        let hits = self
+            .theoretical
+            .as_ref()
+            .map(|hits| hits[ask.index])
+            .unwrap_or_default();
         // A single request is a session of its own, numbered behind the others.
         let stream = session.unwrap_or(recording.sessions.len() as u64 + ask.index as u64);
         RequestRecord {
@@ -97,6 +107,8 @@ impl Load for Recorded {
                 .map(str::to_owned),
             isl_planned: self.parts.prompts.tokens(recording, request),
             osl_planned: output_limit(request),
+            theoretical_hit_blocks: u64::from(hits.hit),
+            theoretical_total_blocks: u64::from(hits.total),
             held_ns: (ask.held * 1e9) as u64,
             ..RequestRecord::due(due_ns)
         }
