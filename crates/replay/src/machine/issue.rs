@@ -61,7 +61,11 @@ impl Replay {
                 .settings
                 .request_cap
                 .is_some_and(|request_cap| phase.sent >= request_cap);
-        !phase.sending_complete && !capped && phase.window_end.is_none_or(|end| self.now < end)
+        let over = match phase.stage {
+            Stage::Pressure => phase.pressure_ended,
+            Stage::Priming | Stage::Window => phase.window_end.is_some_and(|end| self.now >= end),
+        };
+        !phase.sending_complete && !capped && !over
     }
 
     fn send(&mut self, order: Order) {
@@ -93,7 +97,7 @@ impl Replay {
         self.phase.sent += 1;
         self.in_flight.insert(sent.request, (order.tree, order.turn));
         self.watch_sent(order.tree);
-        self.actions.push(Action::Send(Box::new(sent)));
+        self.act(Action::Send(Box::new(sent)));
         self.spawn_overlapping(order.tree, order.turn);
     }
 
@@ -115,7 +119,7 @@ impl Replay {
             due,
         };
         if delay_s > 0.0 {
-            self.timers.arm(due, order);
+            self.arm(order);
         } else {
             self.submit(order);
         }

@@ -212,7 +212,7 @@ impl Replay {
     pub(super) fn start_at(&mut self, order: Order, offset_s: Seconds) {
         if offset_s > 0.0 {
             let due = self.now + offset_s;
-            self.timers.arm(due, Order { due, ..order });
+            self.arm(Order { due, ..order });
         } else {
             self.submit(order);
         }

@@ -1,6 +1,8 @@
 //! Phases: how they begin, when they stop sending, and when they end (`aiperf-replay` §4, §5.2, §5.6).
 
 use super::idle::Occasion;
+use super::deferred::Deferred;
+use super::due::{Due, Effect};
 use super::{Action, Mark, Phase, Replay, RunEnd};
 use crate::dialect::{CANCEL_SETTLE_S, PRESSURE_POLL_S};
 use crate::live::{Order, Via};
@@ -30,8 +32,10 @@ pub(super) struct PhaseState {
     cancel_at: Option<Seconds>,
     /// When the phase ends although it still waits for something.
     force_at: Option<Seconds>,
-    /// When the end of cache pressure looks next whether all requests have returned.
+    /// When the end of cache pressure looks next whether all requests have returned; infinite while it does.
     poll_at: Option<Seconds>,
+    /// The time of cache pressure is over.
+    pub(super) pressure_ended: bool,
     pub(super) sent: u64,
     pub(super) sending_complete: bool,
     /// Turns that become due are held, whatever the barrier says.
@@ -50,6 +54,7 @@ impl PhaseState {
             cancel_at: None,
             force_at: None,
             poll_at: None,
+            pressure_ended: false,
             sent: 0,
             sending_complete: false,
             holds_all: false,
@@ -64,6 +69,10 @@ impl PhaseState {
             Stage::Priming | Stage::Pressure => Phase::Warmup,
             Stage::Window => Phase::Profiling,
         }
+    }
+
+    pub(super) fn poll_at(&self) -> Option<Seconds> {
+        self.poll_at
     }
 
     pub(super) fn next_deadline(&self) -> Option<Seconds> {
@@ -105,7 +114,8 @@ impl Replay {
         let window_end = self.now + self.settings.duration_s;
         self.phase.window_end = Some(window_end);
         self.phase.cancel_at = Some(window_end + self.settings.grace_s);
-        self.idle.begin_phase();
+        self.begin_idle_checks();
+        self.show(Effect::Set(Due::WindowEnd, window_end));
         self.stuck.begin_phase();
         self.mark(Mark::PhaseStart {
             phase: Phase::Profiling,
@@ -116,33 +126,31 @@ impl Replay {
             self.start_lane(lane, start);
         }
         self.check_idle(Occasion::Other);
-        self.run_deferred();
     }
 
-    pub(super) fn fire_due(&mut self) {
-        self.look_again_later();
-        self.run_watchdogs();
-        let timers = self.timers.take_due(self.now);
-        let timer_fired = !timers.is_empty();
-        let mut due: Vec<_> = timers.into_iter().chain(self.sleeps.take_due(self.now)).collect();
-        due.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (at, order) in due {
-            let order = Order { due: at, ..order };
-            match order.via {
-                Via::JoinDelay => self.end_join_delay(order),
-                _ => self.submit(order),
-            }
-        }
-        self.run_deferred();
-        if timer_fired {
-            self.check_idle(Occasion::Other);
+    /// The end of sending has come; that of cache pressure takes a task.
+    pub(super) fn window_has_ended(&mut self) {
+        if self.phase.stage == Stage::Pressure && !self.phase.sending_complete {
+            self.defer(Deferred::PressureEnd);
         }
     }
 
-    /// The end of cache pressure was looked for, and requests are still in flight.
-    fn look_again_later(&mut self) {
-        while !self.in_flight.is_empty() && self.phase.poll_at.is_some_and(|at| self.is_due(at)) {
-            self.phase.poll_at = self.phase.poll_at.map(|at| at + PRESSURE_POLL_S);
+    /// The end of cache pressure looks whether all requests have returned, a pass later.
+    pub(super) fn poll(&mut self) {
+        self.phase.poll_at = Some(Seconds::INFINITY);
+        self.defer(Deferred::Poll);
+    }
+
+    pub(super) fn look_whether_drained(&mut self) {
+        self.phase.poll_at = None;
+        self.poll_again();
+    }
+
+    fn poll_again(&mut self) {
+        if !self.in_flight.is_empty() {
+            let at = self.now + PRESSURE_POLL_S;
+            self.phase.poll_at = Some(at);
+            self.show(Effect::Set(Due::Poll, at));
         }
     }
 
@@ -187,7 +195,7 @@ impl Replay {
     }
 
     /// The primers have all returned, and the warm-up has a second stage.
-    fn pressure_begins(&self) -> bool {
+    pub(super) fn pressure_begins(&self) -> bool {
         self.phase.stage == Stage::Priming
             && self.settings.warmup != Warmup::Primers
             && self.phase.stopping.is_none()
@@ -209,7 +217,7 @@ impl Replay {
                 self.settings
                     .request_cap
                     .is_some_and(|request_cap| self.phase.sent >= request_cap)
-                    || self.phase.window_end.is_some_and(|end| self.now >= end)
+                    || self.phase.window_end.is_some_and(|end| self.is_due(end))
             }
         }
     }
@@ -225,7 +233,7 @@ impl Replay {
         match self.phase.stage {
             Stage::Priming => in_flight,
             Stage::Pressure => {
-                in_flight || self.deferred.sends() || self.phase.poll_at.is_some_and(|at| !self.is_due(at))
+                in_flight || self.deferred.sends() || self.phase.poll_at.is_some()
             }
             Stage::Window => in_flight || self.has_branch_work(),
         }
@@ -242,9 +250,9 @@ impl Replay {
     /// Whether a deadline ends the phase although it still waits.
     fn passes_deadline(&mut self) -> bool {
         if self.phase.cancelled {
-            return self.phase.force_at.is_some_and(|at| self.now >= at);
+            return self.phase.force_at.is_some_and(|at| self.is_due(at));
         }
-        if self.phase.cancel_at.is_some_and(|at| self.now >= at) {
+        if self.phase.cancel_at.is_some_and(|at| self.is_due(at)) {
             if self.phase.stage == Stage::Pressure {
                 self.phase.stopping.get_or_insert(RunEnd::WarmupTimedOut);
             }
@@ -262,12 +270,13 @@ impl Replay {
         }
         self.phase.cancelled = true;
         self.phase.force_at = Some(self.now + CANCEL_SETTLE_S);
+        self.show_grace_end(self.phase.force_at);
         self.mark(Mark::CancelAll {
             at: self.now,
             in_flight: self.in_flight.len(),
         });
         if !self.in_flight.is_empty() {
-            self.actions.push(Action::CancelAll(why));
+            self.act(Action::CancelAll(why));
         }
     }
 
@@ -279,21 +288,31 @@ impl Replay {
         });
         if self.phase.stage == Stage::Pressure {
             self.phase.holds_all = true;
-            self.phase.poll_at = (!self.in_flight.is_empty()).then_some(self.now + PRESSURE_POLL_S);
-            self.phase
-                .cancel_at
-                .get_or_insert(self.now + self.settings.warmup_grace_s);
+            let grace_end = self.now + self.settings.warmup_grace_s;
+            self.phase.cancel_at.get_or_insert(grace_end);
+            self.show_grace_end(self.phase.cancel_at);
+            self.poll_again();
         } else {
+            self.show_grace_end(self.phase.cancel_at);
             self.drop_what_is_pending();
         }
-        self.deferred.forget_recycles();
+    }
+
+    fn show_grace_end(&mut self, at: Option<Seconds>) {
+        if let Some(at) = at.filter(|at| at.is_finite()) {
+            self.show(Effect::Set(Due::GraceEnd, at));
+        }
     }
 
     /// Timers and held turns of a phase that sends nothing more.
     fn drop_what_is_pending(&mut self) {
         let dropped = self.timers.take_all();
+        for (id, _) in &dropped {
+            self.show(Effect::Drop(Due::Timer(*id)));
+        }
+        let dropped = dropped.into_iter().map(|(_, order)| order);
         if self.rules().window_end_settles_children {
-            for order in dropped.into_iter().filter(|order| order.via != Via::JoinDelay) {
+            for order in dropped.filter(|order| order.via != Via::JoinDelay) {
                 self.refuse(order);
             }
             let delayed: Vec<_> = self
@@ -325,6 +344,9 @@ impl Replay {
             phase: self.phase.name(),
             at: self.now,
         });
+        for due in [Due::WindowEnd, Due::GraceEnd] {
+            self.show(Effect::Drop(due));
+        }
         if let (Phase::Warmup, None) = (self.phase.name(), self.phase.stopping) {
             if self.phase.stage == Stage::Pressure {
                 self.hand_lanes_over();

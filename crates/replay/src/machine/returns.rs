@@ -54,8 +54,7 @@ impl Replay {
         if !is_cut_short(outcome, is_final) {
             let at_once = self.spawn_remaining(tree, turn);
             if !at_once.is_empty() {
-                self.deferred
-                    .push(Deferred::Children(at_once, Some((tree, turn, outcome))));
+                self.defer(Deferred::Children(at_once, Some((tree, turn, outcome))));
                 return true;
             }
         }
@@ -107,17 +106,17 @@ impl Replay {
         let Some(live) = self.trees.get_mut(&tree) else {
             return;
         };
-        for (turn, order) in live.barrier.end(trace, turn) {
-            if self.phase.holds_all {
+        let released = live.barrier.end(trace, turn);
+        if self.phase.holds_all {
+            for (turn, order) in released {
                 live.barrier.hold(trace, turn, order);
-            } else {
-                // It was due before, but could not be late while it was held.
-                let order = Order {
-                    due: self.now,
-                    ..order
-                };
-                self.deferred.push(Deferred::Released(order));
             }
+            return;
+        }
+        for (_, order) in released {
+            // It was due before, but could not be late while it was held.
+            let due = self.now;
+            self.defer(Deferred::Released(Order { due, ..order }));
         }
     }
 
@@ -140,15 +139,12 @@ impl Replay {
         if let Some(live) = self.trees.get_mut(&tree) {
             live.joins.delay(turn);
             let due = self.now + delay_s;
-            self.timers.arm(
+            self.arm(Order {
+                tree,
+                turn,
+                via: Via::JoinDelay,
                 due,
-                Order {
-                    tree,
-                    turn,
-                    via: Via::JoinDelay,
-                    due,
-                },
-            );
+            });
         }
     }
 

@@ -1,6 +1,7 @@
 //! Children: when a turn starts them, and what their end opens (`aiperf-replay` §3.2, §3.3).
 
 use super::deferred::Deferred;
+use super::due::{Due, Effect};
 use super::phases::Stage;
 use super::{Replay, StreamId};
 use crate::joins::{self, Seed};
@@ -32,7 +33,7 @@ impl Replay {
         }
         let at_once = self.spawn(tree, &trace, turn.conversation, &branches, Some(start));
         if !at_once.is_empty() {
-            self.deferred.push(Deferred::Children(at_once, None));
+            self.defer(Deferred::Children(at_once, None));
         }
         if let Some(tree) = self.trees.get_mut(&tree) {
             tree.spawned_early
@@ -97,12 +98,11 @@ impl Replay {
         };
         for &(child, offset_s) in due.iter().filter(|(_, offset_s)| *offset_s > 0.0) {
             let at = self.now + offset_s;
-            let timers = if self.rules().child_timers_move {
-                &mut self.timers
+            if self.rules().child_timers_move {
+                self.arm(order(child, at));
             } else {
-                &mut self.sleeps
-            };
-            timers.arm(at, order(child, at));
+                self.arm_sleep(order(child, at));
+            }
         }
         due.iter()
             .filter(|(_, offset_s)| *offset_s <= 0.0)
@@ -227,7 +227,10 @@ impl Replay {
         }
         if let Some(tree) = self.trees.remove(&tree_id) {
             self.abandoned_joins += usize::from(tree.joins.any());
-            self.deferred.push(Deferred::Recycle(tree.lane));
+            if tree.watchdog.at.is_some() {
+                self.show(Effect::Drop(Due::Watchdog(tree_id)));
+            }
+            self.defer_recycle(tree.lane);
         }
     }
 }
