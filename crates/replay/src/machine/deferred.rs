@@ -1,6 +1,5 @@
 //! What comes after the event at hand, in the order in which it was put off: turns that the barrier let go or whose timer has
-//! fired, first requests of children that start at once, what a return leads to after those, and lanes that take their next
-//! tree.
+//! fired, first requests of children that start at once, what waits for those, and lanes that take their next tree.
 //!
 //! aiperf does these in tasks of their own, and that shows: in which requests see an idle system, in their numbers, and in
 //! which lane takes which trace (`aiperf-replay` §3.1, §5.4). Tasks take passes of its event loop: one to begin, another
@@ -9,12 +8,16 @@
 use super::due::Effect;
 use super::idle::Occasion;
 use super::{Outcome, Replay};
+use crate::Seconds;
 use crate::live::{Order, TreeId, Via};
 use std::collections::VecDeque;
-use tree::TurnRef;
+use tree::{ConversationIndex, TurnRef};
 
-/// Passes after which a parent goes on whose children have been sent: their ends are noticed, then their common end.
+/// Further passes after which goes on what waits for children that have been sent: their ends are noticed, then the last.
 const PASSES_TO_JOIN: u8 = 1;
+
+/// Further passes after which a deadline is over that something waits for: what was waited for is given up first.
+const PASSES_TO_GIVE_UP: u8 = 3;
 
 /// One thing put off.
 #[derive(Clone, Debug)]
@@ -25,23 +28,58 @@ pub(super) enum Deferred {
     Fired(Order),
     /// A child whose sleep is over.
     Woken(Order),
-    /// First requests of children that start at once, and the return whose own consequences wait for them.
-    Children(Vec<Order>, Option<(TreeId, TurnRef, Outcome)>),
-    /// The rest of what follows from such a return.
-    AfterChildren(TreeId, TurnRef, Outcome),
+    /// First requests of children that start at once, and what waits for them.
+    Children(Vec<Order>, Then),
+    /// What waited for such children.
+    Go(Then),
     /// A lane whose tree is drained.
     Recycle(u32),
     /// A timer's or a recycled lane's turn has been sent or held.
     Done,
-    /// A look whether cache pressure has drained.
-    Poll,
-    /// The time of cache pressure is over.
-    PressureEnd,
+    /// A step of the phase.
+    Phase(PhaseStep),
     /// No longer wanted.
     Nothing,
 }
 
-/// What is put off, first come first served, with the passes that it lets go by.
+/// What goes on when a turn has been sent or held, and so have the children that start with it.
+#[derive(Clone, Debug)]
+pub(super) enum Then {
+    Nothing,
+    /// [`Deferred::Done`].
+    Done,
+    /// A lane's further streams, each after so many seconds.
+    Lane(TreeId, VecDeque<(Order, Seconds)>),
+    /// Further joins of a parent that a child's end opens, and what follows from that end.
+    Joins(TreeId, ConversationIndex, VecDeque<usize>, Box<Then>),
+    /// What follows from a return, once its child has ended.
+    Settle(TreeId, TurnRef, Outcome),
+    /// The conversation's next turn.
+    GoOn(TreeId, TurnRef, Outcome),
+    /// The end of a return.
+    Finish(TurnRef, Outcome),
+}
+
+/// A step of the phase that is taken a pass or more after what led to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PhaseStep {
+    /// The time of cache pressure is over.
+    PressureEnd,
+    /// The window is over.
+    WindowEnd,
+    /// The grace period is over.
+    GraceEnd,
+    /// A look whether cache pressure has drained.
+    Poll,
+    /// It has.
+    Drained,
+    /// Nothing more will be sent.
+    Sent,
+    /// Nothing more is waited for.
+    Returned,
+}
+
+/// What is put off, first come first served, with the further passes that it lets go by.
 #[derive(Default)]
 pub(super) struct DeferredQueue {
     waiting: VecDeque<(u8, Deferred)>,
@@ -53,12 +91,6 @@ impl DeferredQueue {
     /// Nothing will come of it.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.iter().all(|(_, one)| matches!(one, Deferred::Nothing))
-    }
-
-    /// Turns are about to be sent or held.
-    pub(super) fn sends(&self) -> bool {
-        let sends = |(_, one): &(u8, Deferred)| matches!(one, Deferred::Released(_) | Deferred::Children(..));
-        self.waiting.iter().any(sends)
     }
 
     /// Nothing of it will happen. The places stay, since each has been announced.
@@ -96,6 +128,43 @@ impl Replay {
         self.defer(Deferred::Recycle(lane));
     }
 
+    /// Takes a step of the phase with the next pass, that of a deadline when what waits for it has given up.
+    pub(super) fn defer_step(&mut self, step: PhaseStep) {
+        let passes = match step {
+            PhaseStep::WindowEnd | PhaseStep::GraceEnd => PASSES_TO_GIVE_UP,
+            PhaseStep::Drained => PASSES_TO_JOIN,
+            _ => 0,
+        };
+        self.defer_by(passes, Deferred::Phase(step));
+    }
+
+    /// Sends or holds the turn; `then` follows when the children that start with it have been sent.
+    pub(super) fn submit_then(&mut self, order: Order, then: Then) {
+        let at_once = self.submit(order);
+        self.after_children(at_once, then);
+    }
+
+    /// Puts children off to the next pass, and what waits for them behind them.
+    pub(super) fn after_children(&mut self, children: Vec<Order>, then: Then) {
+        if children.is_empty() {
+            self.go(then);
+        } else {
+            self.defer(Deferred::Children(children, then));
+        }
+    }
+
+    pub(super) fn go(&mut self, then: Then) {
+        match then {
+            Then::Nothing => {}
+            Then::Done => self.defer(Deferred::Done),
+            Then::Lane(tree, streams) => self.start_streams(tree, streams),
+            Then::Joins(tree, parent, gates, then) => self.open_joins(tree, parent, gates, *then),
+            Then::Settle(tree, turn, outcome) => self.settle_rest(tree, turn, outcome),
+            Then::GoOn(tree, turn, outcome) => self.go_on(tree, turn, outcome),
+            Then::Finish(turn, outcome) => self.finish_return(turn, outcome),
+        }
+    }
+
     /// One pass: what is put off meanwhile waits for the next.
     pub(super) fn run_deferred(&mut self) {
         for _ in 0..self.deferred.waiting.len() {
@@ -113,39 +182,30 @@ impl Replay {
 
     fn run(&mut self, one: Deferred) {
         match one {
-            Deferred::Released(order) => self.issue(order),
-            Deferred::Woken(order) => self.submit(order),
-            Deferred::Fired(order) => {
-                match order.via {
-                    Via::JoinDelay => self.end_join_delay(order),
-                    _ => self.submit(order),
-                }
-                self.defer(Deferred::Done);
+            Deferred::Released(order) => {
+                let at_once = self.issue(order);
+                self.after_children(at_once, Then::Nothing);
             }
-            Deferred::Children(orders, waiting) => {
+            Deferred::Woken(order) => self.submit_then(order, Then::Nothing),
+            Deferred::Fired(order) if order.via == Via::JoinDelay => self.end_join_delay(order, Then::Done),
+            Deferred::Fired(order) => self.submit_then(order, Then::Done),
+            Deferred::Children(orders, then) => {
                 for order in orders {
-                    self.submit(order);
+                    self.submit_then(order, Then::Nothing);
                 }
-                if let Some((tree, turn, outcome)) = waiting {
-                    self.defer_by(PASSES_TO_JOIN, Deferred::AfterChildren(tree, turn, outcome));
+                if !matches!(then, Then::Nothing) {
+                    self.defer_by(PASSES_TO_JOIN, Deferred::Go(then));
                 }
             }
-            Deferred::AfterChildren(tree, turn, outcome) => {
-                self.go_on(tree, turn, outcome);
-                self.check_idle(Occasion::Return);
-            }
-            Deferred::Recycle(lane) => {
-                self.recycle(lane);
-                self.defer(Deferred::Done);
-            }
+            Deferred::Go(then) => self.go(then),
+            Deferred::Recycle(lane) => self.recycle(lane),
             Deferred::Done => {
                 self.deferred.running = self.deferred.running.saturating_sub(1);
                 if self.deferred.running == 0 {
                     self.check_idle(Occasion::Other);
                 }
             }
-            Deferred::Poll => self.look_whether_drained(),
-            Deferred::PressureEnd => self.phase.pressure_ended = true,
+            Deferred::Phase(step) => self.take_step(step),
             Deferred::Nothing => {}
         }
     }

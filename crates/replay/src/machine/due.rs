@@ -96,9 +96,9 @@ impl Replay {
             }
             Due::Guard => self.run_guard(),
             Due::Watchdog(tree) => self.run_watchdog(tree),
-            Due::WindowEnd => self.window_has_ended(),
+            Due::WindowEnd => self.window_end_comes(),
             Due::Poll => self.poll(),
-            Due::GraceEnd => {}
+            Due::GraceEnd => self.grace_end_comes(),
         }
     }
 
@@ -114,7 +114,11 @@ impl Replay {
             self.poll();
         }
         if self.phase.window_end.is_some_and(|end| self.is_due(end)) {
-            self.window_has_ended();
+            self.window_end_comes();
+        }
+        let sending_complete = self.phase.sending_complete;
+        if sending_complete && self.phase.cancel_at().is_some_and(|at| self.is_due(at)) {
+            self.grace_end_comes();
         }
         let mut due: Vec<_> = self.timers.take_due(self.now).into_iter().map(|one| (true, one)).collect();
         due.extend(self.sleeps.take_due(self.now).into_iter().map(|one| (false, one)));

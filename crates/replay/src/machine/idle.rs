@@ -89,7 +89,7 @@ impl Replay {
         if budget <= GUARD_EPSILON_S {
             return Some(0.0);
         }
-        if self.idle.guard.is_none() && !self.phase.sending_complete {
+        if self.idle.guard.is_none() {
             let at = self.now + budget;
             self.idle.guard = Some(at);
             self.show(Effect::Set(Due::Guard, at));

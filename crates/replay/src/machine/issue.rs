@@ -1,5 +1,6 @@
 //! From a turn that is due to a request on the wire: barrier, stop checks, numbering.
 
+use super::deferred::{PhaseStep, Then};
 use super::phases::Stage;
 use super::{Action, Phase, Replay, Send};
 use crate::live::{Order, TreeId, Via};
@@ -7,33 +8,35 @@ use tree::TurnRef;
 
 impl Replay {
     /// Sends the turn, or holds it until its recorded predecessors have ended. Once cache pressure is over it holds
-    /// everything: what becomes due then is handed over.
-    pub(super) fn submit(&mut self, order: Order) {
+    /// everything: what becomes due then is handed over. Gives the first requests of children that start with it.
+    pub(super) fn submit(&mut self, order: Order) -> Vec<Order> {
         let Some(trace) = self.trace_of(order.tree) else {
-            return;
+            return Vec::new();
         };
         let Some(tree) = self.trees.get_mut(&order.tree) else {
-            return;
+            return Vec::new();
         };
         let replaying = self.phase.stage != Stage::Priming;
         if replaying && (self.phase.holds_all || !tree.barrier.is_open(&trace, order.turn)) {
             tree.barrier.hold(&trace, order.turn, order);
             self.stuck.suspect(order.tree);
             self.rearm_expired_watchdog(order.tree);
-            return;
+            return Vec::new();
         }
-        self.issue(order);
+        self.issue(order)
     }
 
-    /// Sends the turn unless the phase sends nothing more, or its lane has had its share.
-    pub(super) fn issue(&mut self, order: Order) {
+    /// Sends the turn unless the phase sends nothing more, or its lane has had its share. Gives the first requests of children
+    /// that start with it.
+    pub(super) fn issue(&mut self, order: Order) -> Vec<Order> {
         if !self.may_send() {
             self.refuse(order);
         } else if self.has_lane_share(&order) {
-            self.send(order);
+            return self.send(order);
         } else {
             self.hand_over.defer(order);
         }
+        Vec::new()
     }
 
     /// A turn that will never be sent. Its child is done, so that joins and trees do not wait for it; not so, in stock
@@ -49,7 +52,7 @@ impl Replay {
             Via::Primer | Via::Join | Via::JoinDelay => false,
         };
         if is_child && settles {
-            self.end_child(order.tree, order.turn.conversation);
+            self.end_child(order.tree, order.turn.conversation, Then::Nothing);
         }
     }
 
@@ -62,19 +65,21 @@ impl Replay {
                 .request_cap
                 .is_some_and(|request_cap| phase.sent >= request_cap);
         let over = match phase.stage {
-            Stage::Pressure => phase.pressure_ended,
+            Stage::Pressure => phase.has_noticed(PhaseStep::PressureEnd),
             Stage::Priming | Stage::Window => phase.window_end.is_some_and(|end| self.now >= end),
         };
         !phase.sending_complete && !capped && !over
     }
 
-    fn send(&mut self, order: Order) {
+    fn send(&mut self, order: Order) -> Vec<Order> {
         let Some(tree) = self.trees.get(&order.tree) else {
-            return;
+            return Vec::new();
         };
         let conversation = order.turn.conversation;
         let stream = |index| tree.streams.get(&index).map(|stream| stream.id);
-        let Some(id) = stream(conversation) else { return };
+        let Some(id) = stream(conversation) else {
+            return Vec::new();
+        };
         let parent = self.traces[tree.trace].conversations[conversation]
             .parent
             .and_then(stream);
@@ -98,12 +103,14 @@ impl Replay {
         self.in_flight.insert(sent.request, (order.tree, order.turn));
         self.watch_sent(order.tree);
         self.act(Action::Send(Box::new(sent)));
-        self.spawn_overlapping(order.tree, order.turn);
+        self.spawn_overlapping(order.tree, order.turn)
     }
 
     /// The conversation's next turn, after its recorded delay; cache pressure knows no delays.
-    pub(super) fn follow(&mut self, tree: TreeId, turn: TurnRef) {
-        let Some(trace) = self.trace_of(tree) else { return };
+    pub(super) fn follow(&mut self, tree: TreeId, turn: TurnRef, then: Then) {
+        let Some(trace) = self.trace_of(tree) else {
+            return self.go(then);
+        };
         let next = TurnRef {
             turn: turn.turn + 1,
             ..turn
@@ -120,8 +127,9 @@ impl Replay {
         };
         if delay_s > 0.0 {
             self.arm(order);
+            self.go(then);
         } else {
-            self.submit(order);
+            self.submit_then(order, then);
         }
     }
 }

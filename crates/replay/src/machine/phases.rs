@@ -1,7 +1,7 @@
 //! Phases: how they begin, when they stop sending, and when they end (`aiperf-replay` §4, §5.2, §5.6).
 
 use super::idle::Occasion;
-use super::deferred::Deferred;
+use super::deferred::{PhaseStep, Then};
 use super::due::{Due, Effect};
 use super::{Action, Mark, Phase, Replay, RunEnd};
 use crate::dialect::{CANCEL_SETTLE_S, PRESSURE_POLL_S};
@@ -28,14 +28,17 @@ pub(super) struct PhaseState {
     pub(super) start: Seconds,
     /// When sending ends at the latest.
     pub(super) window_end: Option<Seconds>,
-    /// When what is in flight is cancelled.
+    /// When what is in flight is cancelled; once it has been, when the phase ends although it still waits for something.
     cancel_at: Option<Seconds>,
-    /// When the phase ends although it still waits for something.
-    force_at: Option<Seconds>,
     /// When the end of cache pressure looks next whether all requests have returned; infinite while it does.
     poll_at: Option<Seconds>,
-    /// The time of cache pressure is over.
-    pub(super) pressure_ended: bool,
+    /// The deadlines that have come, and are or will be noticed.
+    window_end_came: bool,
+    grace_end_came: bool,
+    /// The steps that have been noticed.
+    noticed: Vec<PhaseStep>,
+    /// Those that will be.
+    noticing: Vec<PhaseStep>,
     pub(super) sent: u64,
     pub(super) sending_complete: bool,
     /// Turns that become due are held, whatever the barrier says.
@@ -52,9 +55,11 @@ impl PhaseState {
             start,
             window_end: None,
             cancel_at: None,
-            force_at: None,
             poll_at: None,
-            pressure_ended: false,
+            window_end_came: false,
+            grace_end_came: false,
+            noticed: Vec::new(),
+            noticing: Vec::new(),
             sent: 0,
             sending_complete: false,
             holds_all: false,
@@ -71,21 +76,24 @@ impl PhaseState {
         }
     }
 
+    pub(super) fn cancel_at(&self) -> Option<Seconds> {
+        self.cancel_at
+    }
+
     pub(super) fn poll_at(&self) -> Option<Seconds> {
         self.poll_at
     }
 
     pub(super) fn next_deadline(&self) -> Option<Seconds> {
         if !self.sending_complete {
-            return self.window_end;
+            return self.window_end.filter(|_| !self.window_end_came);
         }
-        if self.cancelled {
-            return self.force_at;
-        }
-        [self.cancel_at, self.poll_at]
-            .into_iter()
-            .flatten()
-            .reduce(f64::min)
+        let grace_end = self.cancel_at.filter(|_| !self.grace_end_came);
+        [grace_end, self.poll_at].into_iter().flatten().reduce(f64::min)
+    }
+
+    pub(super) fn has_noticed(&self, step: PhaseStep) -> bool {
+        self.noticed.contains(&step)
     }
 }
 
@@ -104,7 +112,12 @@ impl Replay {
             } else {
                 (max_lead_ms - lead_ms) / 1000.0
             };
-            self.start_at(order, offset_s);
+            if offset_s > 0.0 {
+                let due = self.now + offset_s;
+                self.arm(Order { due, ..order });
+            } else {
+                self.submit_then(order, Then::Nothing);
+            }
         }
         self.check_idle(Occasion::Other);
     }
@@ -128,30 +141,51 @@ impl Replay {
         self.check_idle(Occasion::Other);
     }
 
-    /// The end of sending has come; that of cache pressure takes a task.
-    pub(super) fn window_has_ended(&mut self) {
-        if self.phase.stage == Stage::Pressure && !self.phase.sending_complete {
-            self.defer(Deferred::PressureEnd);
+    /// The end of sending has come.
+    pub(super) fn window_end_comes(&mut self) {
+        if std::mem::replace(&mut self.phase.window_end_came, true) {
+            return;
+        }
+        self.defer_step(match self.phase.stage {
+            Stage::Priming | Stage::Pressure => PhaseStep::PressureEnd,
+            Stage::Window => PhaseStep::WindowEnd,
+        });
+    }
+
+    pub(super) fn grace_end_comes(&mut self) {
+        if !std::mem::replace(&mut self.phase.grace_end_came, true) {
+            self.defer_step(PhaseStep::GraceEnd);
         }
     }
 
-    /// The end of cache pressure looks whether all requests have returned, a pass later.
+    /// The end of cache pressure looks whether all requests have returned.
     pub(super) fn poll(&mut self) {
         self.phase.poll_at = Some(Seconds::INFINITY);
-        self.defer(Deferred::Poll);
+        self.defer_step(PhaseStep::Poll);
     }
 
-    pub(super) fn look_whether_drained(&mut self) {
-        self.phase.poll_at = None;
-        self.poll_again();
+    pub(super) fn take_step(&mut self, step: PhaseStep) {
+        match step {
+            PhaseStep::Poll if !self.in_flight.is_empty() => self.poll_again(),
+            PhaseStep::Poll if self.settings.warmup_grace_s.is_finite() => self.defer_step(PhaseStep::Drained),
+            PhaseStep::Poll | PhaseStep::Drained => self.phase.poll_at = None,
+            _ => self.phase.noticed.push(step),
+        }
+    }
+
+    /// Whether the step may be taken: it is noticed with the next pass at the earliest.
+    fn notices(&mut self, step: PhaseStep) -> bool {
+        if !self.phase.has_noticed(step) && !self.phase.noticing.contains(&step) {
+            self.phase.noticing.push(step);
+            self.defer_step(step);
+        }
+        self.phase.has_noticed(step)
     }
 
     fn poll_again(&mut self) {
-        if !self.in_flight.is_empty() {
-            let at = self.now + PRESSURE_POLL_S;
-            self.phase.poll_at = Some(at);
-            self.show(Effect::Set(Due::Poll, at));
-        }
+        let at = self.now + PRESSURE_POLL_S;
+        self.phase.poll_at = Some(at);
+        self.show(Effect::Set(Due::Poll, at));
     }
 
     pub(super) fn interrupt(&mut self) {
@@ -185,9 +219,22 @@ impl Replay {
                 if !self.has_sent_all() {
                     return;
                 }
+                // A window's end was noticed as it came.
+                if !self.phase.has_noticed(PhaseStep::WindowEnd) && !self.notices(PhaseStep::Sent) {
+                    return;
+                }
                 self.complete_sending();
+                if !self.waits() {
+                    self.complete_phase();
+                    continue;
+                }
             }
-            if self.waits() && !self.passes_deadline() {
+            let is_noticing = self.phase.noticing.contains(&PhaseStep::Returned);
+            if !is_noticing && self.waits() && !self.passes_deadline() {
+                return;
+            }
+            // The end of cache pressure was looked for.
+            if self.phase.stage != Stage::Pressure && !self.notices(PhaseStep::Returned) {
                 return;
             }
             self.complete_phase();
@@ -217,14 +264,14 @@ impl Replay {
                 self.settings
                     .request_cap
                     .is_some_and(|request_cap| self.phase.sent >= request_cap)
-                    || self.phase.window_end.is_some_and(|end| self.is_due(end))
+                    || self.phase.has_noticed(PhaseStep::WindowEnd)
             }
         }
     }
 
     /// Whether the phase waits for something. Children that have not ended and joins that have not opened keep the
     /// measurement from ending, even if nothing will come of them any more: stock behaviour. The end of cache pressure is
-    /// seen only when it is looked for, and then before a return whose children have just been held has led to anything else.
+    /// seen only when it is looked for.
     fn waits(&self) -> bool {
         let in_flight = !self.in_flight.is_empty();
         if self.phase.stopping.is_some() {
@@ -232,9 +279,7 @@ impl Replay {
         }
         match self.phase.stage {
             Stage::Priming => in_flight,
-            Stage::Pressure => {
-                in_flight || self.deferred.sends() || self.phase.poll_at.is_some()
-            }
+            Stage::Pressure => in_flight || self.phase.poll_at.is_some(),
             Stage::Window => in_flight || self.has_branch_work(),
         }
     }
@@ -249,10 +294,11 @@ impl Replay {
 
     /// Whether a deadline ends the phase although it still waits.
     fn passes_deadline(&mut self) -> bool {
+        let is_over = self.phase.has_noticed(PhaseStep::GraceEnd);
         if self.phase.cancelled {
-            return self.phase.force_at.is_some_and(|at| self.is_due(at));
+            return is_over;
         }
-        if self.phase.cancel_at.is_some_and(|at| self.is_due(at)) {
+        if is_over {
             if self.phase.stage == Stage::Pressure {
                 self.phase.stopping.get_or_insert(RunEnd::WarmupTimedOut);
             }
@@ -269,8 +315,10 @@ impl Replay {
             return;
         }
         self.phase.cancelled = true;
-        self.phase.force_at = Some(self.now + CANCEL_SETTLE_S);
-        self.show_grace_end(self.phase.force_at);
+        self.phase.cancel_at = Some(self.now + CANCEL_SETTLE_S);
+        self.phase.grace_end_came = false;
+        self.phase.noticed.retain(|step| *step != PhaseStep::GraceEnd);
+        self.show_grace_end();
         self.mark(Mark::CancelAll {
             at: self.now,
             in_flight: self.in_flight.len(),
@@ -290,17 +338,25 @@ impl Replay {
             self.phase.holds_all = true;
             let grace_end = self.now + self.settings.warmup_grace_s;
             self.phase.cancel_at.get_or_insert(grace_end);
-            self.show_grace_end(self.phase.cancel_at);
-            self.poll_again();
+            self.show_grace_end();
+            if !self.in_flight.is_empty() {
+                self.poll_again();
+            }
         } else {
-            self.show_grace_end(self.phase.cancel_at);
+            self.show_grace_end();
             self.drop_what_is_pending();
         }
     }
 
-    fn show_grace_end(&mut self, at: Option<Seconds>) {
-        if let Some(at) = at.filter(|at| at.is_finite()) {
-            self.show(Effect::Set(Due::GraceEnd, at));
+    /// A grace period of nothing is over as it begins.
+    fn show_grace_end(&mut self) {
+        match self.phase.cancel_at.filter(|at| at.is_finite()) {
+            Some(at) if at <= self.now => {
+                self.phase.grace_end_came = true;
+                self.phase.noticed.push(PhaseStep::GraceEnd);
+            }
+            Some(at) => self.show(Effect::Set(Due::GraceEnd, at)),
+            None => {}
         }
     }
 
@@ -321,12 +377,10 @@ impl Replay {
                 .flat_map(|(tree, live)| live.joins.delayed().into_iter().map(|turn| (*tree, turn)))
                 .collect();
             for (tree, turn) in delayed {
-                self.end_join_delay(Order {
-                    tree,
-                    turn,
-                    via: Via::JoinDelay,
-                    due: self.now,
-                });
+                let due = self.now;
+                let via = Via::JoinDelay;
+                let order = Order { tree, turn, via, due };
+                self.end_join_delay(order, Then::Nothing);
             }
         }
         let held: Vec<_> = self

@@ -2,6 +2,7 @@
 //! (`aiperf-replay` §4.6).
 
 use super::Replay;
+use super::deferred::PhaseStep;
 use super::due::{Due, Effect};
 use super::lanes::Start;
 use super::phases::Stage;
@@ -48,7 +49,7 @@ impl Replay {
     /// Whether cache pressure sends nothing more: its time is over, every lane has had its share, or nothing is left that
     /// could send.
     pub(super) fn pressure_is_over(&self) -> bool {
-        self.phase.pressure_ended
+        self.phase.has_noticed(PhaseStep::PressureEnd)
             || self.phase.holds_all
             || (self.phase.window_end.is_none() && self.in_flight.is_empty() && self.deferred.is_empty())
     }

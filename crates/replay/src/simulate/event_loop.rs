@@ -150,7 +150,8 @@ impl<'a> EventLoop<'a> {
 
     fn mark(&mut self, mark: Mark) {
         if let Mark::PhaseStart { .. } = mark {
-            // Each phase reports on its own; lanes begin a pass later.
+            // Each phase reports on its own, a pass later, and lanes begin a pass after that.
+            self.timers.sweep();
             self.timers.set(Whose::Report, self.now + REPORT_EVERY_S);
             self.timers.sweep();
         }

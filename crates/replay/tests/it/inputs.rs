@@ -134,6 +134,16 @@ pub(crate) fn blank() -> Turn {
     }
 }
 
+/// What the vector states, or the default of its kind of warm-up (`aiperf-replay` §4.5).
+fn warmup_grace_s(vector: &Value) -> f64 {
+    let flags = &vector["extra_flags"];
+    let pressure_s = flags["agentic_cache_warmup_duration"].as_f64();
+    let default_s = pressure_s.map_or(f64::INFINITY, |pressure_s| {
+        vector["grace_s"].as_f64().unwrap_or(0.0).max(pressure_s.min(300.0))
+    });
+    flags["warmup_grace_period"].as_f64().unwrap_or(default_s)
+}
+
 /// The settings that a vector states; `sampling` stands in plans only.
 pub(crate) fn settings(vector: &Value) -> Settings {
     let flags = &vector["extra_flags"];
@@ -166,7 +176,7 @@ pub(crate) fn settings(vector: &Value) -> Settings {
             (_, Some(requests)) => Warmup::PressureRequests(requests),
             _ => Warmup::Primers,
         },
-        warmup_grace_s: flags["warmup_grace_period"].as_f64().unwrap_or(f64::INFINITY),
+        warmup_grace_s: warmup_grace_s(vector),
         burst_phase_starts: flags["burst_phase_starts"].as_bool().unwrap_or(false),
         request_cap: flags["request_count"].as_u64(),
         on_primer_failure: OnPrimerFailure::Abort,
