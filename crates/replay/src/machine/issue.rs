@@ -1,6 +1,6 @@
 //! From a turn that is due to a request on the wire: barrier, stop checks, numbering.
 
-use super::deferred::{PhaseStep, Then};
+use super::deferred::Then;
 use super::phases::Stage;
 use super::{Action, Phase, Replay, Send};
 use crate::live::{Order, TreeId, Via};
@@ -48,7 +48,7 @@ impl Replay {
         let is_child = trace.conversations[order.turn.conversation].depth > 0;
         let settles = match order.via {
             Via::Next | Via::Spawn => true,
-            Via::Start => self.rules().window_end_settles_children,
+            Via::Start => self.rules().window_end_settles_children && self.phase.stage == Stage::Window,
             Via::Primer | Via::Join | Via::JoinDelay => false,
         };
         if is_child && settles {
@@ -65,8 +65,8 @@ impl Replay {
                 .request_cap
                 .is_some_and(|request_cap| phase.sent >= request_cap);
         let over = match phase.stage {
-            Stage::Pressure => phase.has_noticed(PhaseStep::PressureEnd),
-            Stage::Priming | Stage::Window => phase.window_end.is_some_and(|end| self.now >= end),
+            Stage::Pressure => phase.holds_all,
+            Stage::Priming | Stage::Window => phase.window_end.is_some_and(|end| self.is_due(end)),
         };
         !phase.sending_complete && !capped && !over
     }

@@ -169,7 +169,10 @@ impl Replay {
             PhaseStep::Poll if !self.in_flight.is_empty() => self.poll_again(),
             PhaseStep::Poll if self.settings.warmup_grace_s.is_finite() => self.defer_step(PhaseStep::Drained),
             PhaseStep::Poll | PhaseStep::Drained => self.phase.poll_at = None,
-            _ => self.phase.noticed.push(step),
+            _ => {
+                self.phase.holds_all |= step == PhaseStep::PressureEnd;
+                self.phase.noticed.push(step);
+            }
         }
     }
 
@@ -228,6 +231,7 @@ impl Replay {
                     self.complete_phase();
                     continue;
                 }
+                self.begin_to_wait();
             }
             let is_noticing = self.phase.noticing.contains(&PhaseStep::Returned);
             if !is_noticing && self.waits() && !self.passes_deadline() {
@@ -336,15 +340,20 @@ impl Replay {
         });
         if self.phase.stage == Stage::Pressure {
             self.phase.holds_all = true;
+        } else {
+            self.drop_what_is_pending();
+        }
+    }
+
+    /// Requests of a phase that sends nothing more have still to return.
+    fn begin_to_wait(&mut self) {
+        if self.phase.stage == Stage::Pressure {
             let grace_end = self.now + self.settings.warmup_grace_s;
             self.phase.cancel_at.get_or_insert(grace_end);
             self.show_grace_end();
-            if !self.in_flight.is_empty() {
-                self.poll_again();
-            }
+            self.poll_again();
         } else {
             self.show_grace_end();
-            self.drop_what_is_pending();
         }
     }
 
