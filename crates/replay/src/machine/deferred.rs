@@ -90,7 +90,9 @@ pub(super) struct DeferredQueue {
 impl DeferredQueue {
     /// Nothing will come of it.
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.iter().all(|(_, one)| matches!(one, Deferred::Nothing))
+        self.waiting
+            .iter()
+            .all(|(_, one)| matches!(one, Deferred::Nothing))
     }
 
     /// Nothing of it will happen. The places stay, since each has been announced.

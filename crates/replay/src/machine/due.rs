@@ -110,17 +110,22 @@ impl Replay {
         for tree in self.due_watchdogs() {
             self.run_watchdog(tree);
         }
-        if self.phase.poll_at().is_some_and(|at| self.is_due(at)) {
+        if self.phase.poll_at.is_some_and(|at| self.is_due(at)) {
             self.poll();
         }
         if self.phase.window_end.is_some_and(|end| self.is_due(end)) {
             self.window_end_comes();
         }
         let sending_complete = self.phase.sending_complete;
-        if sending_complete && self.phase.cancel_at().is_some_and(|at| self.is_due(at)) {
+        if sending_complete && self.phase.cancel_at.is_some_and(|at| self.is_due(at)) {
             self.grace_end_comes();
         }
-        let mut due: Vec<_> = self.timers.take_due(self.now).into_iter().map(|one| (true, one)).collect();
+        let mut due: Vec<_> = self
+            .timers
+            .take_due(self.now)
+            .into_iter()
+            .map(|one| (true, one))
+            .collect();
         due.extend(self.sleeps.take_due(self.now).into_iter().map(|one| (false, one)));
         due.sort_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
         for (is_timer, (at, order)) in due {

@@ -71,7 +71,9 @@ impl Replay {
         };
         self.idle.since = Some(since);
         let budget = (self.settings.system_idle_gap_cap_s - (self.now - since).max(0.0)).max(0.0);
-        let Some(budget) = self.guarded(budget) else { return };
+        let Some(budget) = self.guarded(budget) else {
+            return;
+        };
         let shift = self.pull_in(budget, |_| true);
         if shift > 0.0 {
             self.idle.shifts += 1;

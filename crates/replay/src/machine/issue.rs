@@ -3,6 +3,7 @@
 use super::deferred::Then;
 use super::phases::Stage;
 use super::{Action, Phase, Replay, Send};
+use crate::Warmup;
 use crate::live::{Order, TreeId, Via};
 use tree::TurnRef;
 
@@ -69,6 +70,15 @@ impl Replay {
             Stage::Priming | Stage::Window => phase.window_end.is_some_and(|end| self.is_due(end)),
         };
         !phase.sending_complete && !capped && !over
+    }
+
+    /// Whether a lane may take another tree. As the time of cache pressure ends it still may: its first turn is held then, and
+    /// handed over.
+    pub(super) fn may_start_tree(&self) -> bool {
+        match (self.phase.stage, self.settings.warmup) {
+            (Stage::Pressure, Warmup::PressureFor(_)) => !self.phase.sending_complete,
+            _ => self.may_send(),
+        }
     }
 
     fn send(&mut self, order: Order) -> Vec<Order> {

@@ -223,7 +223,7 @@ impl Replay {
 
     /// Gives a drained lane its next tree, from the beginning of the next trace.
     pub(super) fn recycle(&mut self, lane: u32) {
-        if !self.may_send() {
+        if !self.may_start_tree() {
             return self.go(Then::Done);
         }
         let Some(trace) = next_usable(&mut self.plan.sampler, &self.traces) else {

@@ -5,6 +5,7 @@
 
 mod deferred;
 mod due;
+mod ends;
 mod handover;
 mod idle;
 mod issue;

@@ -41,7 +41,9 @@ impl Replay {
     /// What follows from the end of a turn, once its child has ended if the turn was its last.
     pub(super) fn settle_rest(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) {
         let trace = self.trace_of(tree);
-        let turns = trace.as_ref().map(|trace| trace.conversations[turn.conversation].turns.len());
+        let turns = trace
+            .as_ref()
+            .map(|trace| trace.conversations[turn.conversation].turns.len());
         let is_final = turns.is_none_or(|turns| turn.turn + 1 == turns);
         if let Some(trace) = trace {
             self.end_in_barrier(tree, &trace, turn);
@@ -61,7 +63,8 @@ impl Replay {
     /// The end of a return. Stock behaviour: the run ends at the first root that fails in the warm-up; a context overflow is
     /// counted and no more.
     pub(super) fn finish_return(&mut self, turn: TurnRef, outcome: Outcome) {
-        let fails = self.phase.name() == Phase::Warmup && turn.conversation == 0 && outcome == Outcome::Failed;
+        let fails =
+            self.phase.name() == Phase::Warmup && turn.conversation == 0 && outcome == Outcome::Failed;
         if fails && self.settings.on_primer_failure == OnPrimerFailure::Abort {
             self.give_up(RunEnd::PrimerFailed);
         }

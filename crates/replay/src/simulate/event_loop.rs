@@ -23,6 +23,7 @@ enum Whose {
 }
 
 /// What a pass does.
+#[derive(Clone, Copy)]
 enum Ready {
     /// An instant has come.
     Due(Whose, u64),
@@ -78,7 +79,8 @@ impl<'a> EventLoop<'a> {
             self.now = self.now.max(at);
         }
         let due = self.timers.take_due(self.now + CLOCK_RESOLUTION_S);
-        self.ready.extend(due.into_iter().map(|(whose, set)| Ready::Due(whose, set)));
+        self.ready
+            .extend(due.into_iter().map(|(whose, set)| Ready::Due(whose, set)));
         for _ in 0..self.ready.len() {
             if let Some(one) = self.ready.pop_front().filter(|_| self.replay.ended().is_none()) {
                 self.work(one);

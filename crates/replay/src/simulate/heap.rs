@@ -58,12 +58,17 @@ impl<K: Copy + Eq + Hash> Heap<K> {
         let dropped = self.entries.len().saturating_sub(self.live.len());
         if self.entries.len() > MOST_KEPT && 2 * dropped > self.entries.len() {
             let live = &self.live;
-            self.entries.retain(|entry| live.get(&entry.key) == Some(&entry.set));
+            self.entries
+                .retain(|entry| live.get(&entry.key) == Some(&entry.set));
             for place in (0..self.entries.len() / 2).rev() {
                 self.sink(place);
             }
         }
-        while self.entries.first().is_some_and(|entry| !self.is_live(entry.key, entry.set)) {
+        while self
+            .entries
+            .first()
+            .is_some_and(|entry| !self.is_live(entry.key, entry.set))
+        {
             self.pop();
         }
         self.entries.first().map(|entry| entry.at)

@@ -139,7 +139,10 @@ fn warmup_grace_s(vector: &Value) -> f64 {
     let flags = &vector["extra_flags"];
     let pressure_s = flags["agentic_cache_warmup_duration"].as_f64();
     let default_s = pressure_s.map_or(f64::INFINITY, |pressure_s| {
-        vector["grace_s"].as_f64().unwrap_or(0.0).max(pressure_s.min(300.0))
+        vector["grace_s"]
+            .as_f64()
+            .unwrap_or(0.0)
+            .max(pressure_s.min(300.0))
     });
     flags["warmup_grace_period"].as_f64().unwrap_or(default_s)
 }
