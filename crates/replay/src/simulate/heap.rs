@@ -22,8 +22,16 @@ struct Entry<K> {
 /// Instants by key; each key has one at most.
 pub(super) struct Heap<K> {
     entries: Vec<Entry<K>>,
-    live: HashMap<K, u64>,
+    live: HashMap<K, Live>,
     sets: u64,
+    /// How many were dropped, as the event loop counts: one that came to its time all the same is never taken off.
+    dropped: usize,
+}
+
+/// What is set for a key.
+struct Live {
+    set: u64,
+    is_in_heap: bool,
 }
 
 impl<K: Copy + Eq + Hash> Heap<K> {
@@ -32,20 +40,24 @@ impl<K: Copy + Eq + Hash> Heap<K> {
             entries: Vec::new(),
             live: HashMap::new(),
             sets: 0,
+            dropped: 0,
         }
     }
 
     /// Sets the instant of `key`; what was set for it before is dropped.
     pub(super) fn set(&mut self, key: K, at: Seconds) {
+        self.drop(key);
         self.sets += 1;
-        self.live.insert(key, self.sets);
         let set = self.sets;
+        let is_in_heap = true;
+        self.live.insert(key, Live { set, is_in_heap });
         self.entries.push(Entry { at, key, set });
         self.rise(0, self.entries.len() - 1);
     }
 
     pub(super) fn drop(&mut self, key: K) {
-        self.live.remove(&key);
+        let was = self.live.remove(&key);
+        self.dropped += usize::from(was.is_some_and(|live| live.is_in_heap));
     }
 
     /// How many keys have an instant.
@@ -55,21 +67,23 @@ impl<K: Copy + Eq + Hash> Heap<K> {
 
     /// Clears away what was dropped, as far as the event loop does that before it waits. Gives the next instant.
     pub(super) fn sweep(&mut self) -> Option<Seconds> {
-        let dropped = self.entries.len().saturating_sub(self.live.len());
-        if self.entries.len() > MOST_KEPT && 2 * dropped > self.entries.len() {
+        if self.entries.len() > MOST_KEPT && 2 * self.dropped > self.entries.len() {
             let live = &self.live;
             self.entries
-                .retain(|entry| live.get(&entry.key) == Some(&entry.set));
+                .retain(|entry| live.get(&entry.key).is_some_and(|live| live.set == entry.set));
             for place in (0..self.entries.len() / 2).rev() {
                 self.sink(place);
             }
-        }
-        while self
-            .entries
-            .first()
-            .is_some_and(|entry| !self.is_live(entry.key, entry.set))
-        {
-            self.pop();
+            self.dropped = 0;
+        } else {
+            while self
+                .entries
+                .first()
+                .is_some_and(|entry| !self.is_live(entry.key, entry.set))
+            {
+                self.pop();
+                self.dropped = self.dropped.saturating_sub(1);
+            }
         }
         self.entries.first().map(|entry| entry.at)
     }
@@ -78,7 +92,13 @@ impl<K: Copy + Eq + Hash> Heap<K> {
     pub(super) fn take_due(&mut self, end: Seconds) -> Vec<(K, u64)> {
         let mut due = Vec::new();
         while self.entries.first().is_some_and(|entry| entry.at < end) {
-            due.extend(self.pop().map(|entry| (entry.key, entry.set)));
+            let Some(Entry { key, set, .. }) = self.pop() else {
+                break;
+            };
+            if let Some(live) = self.live.get_mut(&key).filter(|live| live.set == set) {
+                live.is_in_heap = false;
+            }
+            due.push((key, set));
         }
         due
     }
@@ -93,7 +113,7 @@ impl<K: Copy + Eq + Hash> Heap<K> {
     }
 
     fn is_live(&self, key: K, set: u64) -> bool {
-        self.live.get(&key) == Some(&set)
+        self.live.get(&key).is_some_and(|live| live.set == set)
     }
 
     fn pop(&mut self) -> Option<Entry<K>> {
@@ -173,8 +193,24 @@ mod tests {
         heap.set(3, 3.0);
         heap.set(2, 4.0);
         heap.drop(1);
-        assert_eq!(heap.sweep(), Some(2.0).and(Some(3.0)));
+        assert_eq!(heap.sweep(), Some(3.0));
         assert_eq!(due(&mut heap, 5.0), [3, 2]);
         assert_eq!(heap.sweep(), None);
     }
+
+    #[test]
+    fn a_large_heap_is_made_anew_once_most_of_it_was_dropped() {
+        // Python: 120 entries for three instants, all but every eighth cancelled, cleared and heapified, popped one by one.
+        let mut heap = Heap::new();
+        for name in 0..120 {
+            heap.set(name, f64::from(name % 3 + 1));
+        }
+        for name in (0..120).filter(|name| name % 8 != 0) {
+            heap.drop(name);
+        }
+        assert_eq!(heap.sweep(), Some(1.0));
+        assert_eq!(due(&mut heap, 4.0), MADE_ANEW);
+    }
+
+    const MADE_ANEW: [i32; 15] = [96, 48, 0, 72, 24, 112, 64, 88, 40, 16, 56, 80, 8, 104, 32];
 }
