@@ -45,8 +45,19 @@ pub(crate) fn check(name: &str, model: &ServiceModel) {
         case["warmup_request_count"].as_u64().unwrap()
     );
     let log = simulate(traces.clone(), settings, plan, model);
-    let ours = by_instant(&events(&log, &traces));
-    let theirs = by_instant(list(&case["events"]));
+    compare(name, &log, &traces, Seconds::INFINITY);
+}
+
+/// The log and that of the vector must be the same before the instant.
+pub(crate) fn compare(name: &str, log: &[Logged], traces: &[std::sync::Arc<Trace>], until: Seconds) {
+    let case = vector(&format!("dispatch_{name}.json"));
+    let before = |events: &[Value]| {
+        let mut instants = by_instant(events);
+        instants.retain(|micros, _| (*micros as f64) < until * 1e6);
+        instants
+    };
+    let ours = before(&events(log, traces));
+    let theirs = before(list(&case["events"]));
     for (instant, theirs) in &theirs {
         assert_eq!(ours.get(instant), Some(theirs), "{name} at {instant} µs");
     }

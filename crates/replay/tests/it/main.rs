@@ -10,3 +10,4 @@ mod interrupt;
 mod invariants;
 mod plan;
 mod rules;
+mod wakes;
