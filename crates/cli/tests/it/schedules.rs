@@ -132,7 +132,14 @@ fn simulate_prints_aiperf_s_event_logs() {
     );
 }
 
-/// The fork's logs are compared whole where the state machine is tested; here, that the options reach it.
+#[test]
+fn simulate_prints_the_fork_s_event_logs() {
+    check("agentx1012_c4_seed42", &["--dialect", "agentx-1.0"]);
+    let flags = "agentx1012_c4_seed42_inferencex_flags";
+    check(flags, &["--warm-s", "0.7", "--warmup-grace-s", "1800"]);
+    check(flags, &["--warm-s", "0.7"]);
+}
+
 #[test]
 fn keys_of_the_fork_choose_its_rules() {
     let warmup = |log: &Value| -> Vec<String> {
