@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     match logging::start().and_then(|()| commands::run(cli.command)) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            output::say(&format!("error: {error:#}"));
+            output::say(&format!("error: {}", output::told(&error)));
             Exit::Refused.into()
         }
     }

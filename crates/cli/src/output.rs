@@ -4,6 +4,20 @@
 
 use std::io::{self, IsTerminal, Write};
 
+/// An error with its causes; a cause that the text before it ends with already is not said twice.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(ToString::to_string);
+    causes.fold(String::new(), |told, cause| {
+        if told.is_empty() {
+            cause
+        } else if told.ends_with(&cause) {
+            told
+        } else {
+            format!("{told}: {cause}")
+        }
+    })
+}
+
 /// Writes data to standard output. A reader that has gone away has had enough: that is no error.
 pub(crate) fn data(text: &str) -> io::Result<()> {
     with_stdout(|out| out.write_all(text.as_bytes()))

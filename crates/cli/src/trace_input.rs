@@ -141,7 +141,8 @@ pub(crate) fn form_of(path: &Path, stated: Option<FormName>) -> anyhow::Result<F
     }
     let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut start = Vec::new();
-    BufReader::new(file.take(LOOK_BYTES)).read_until(b'\n', &mut start)?;
+    let read = BufReader::new(file.take(LOOK_BYTES)).read_until(b'\n', &mut start);
+    read.with_context(|| format!("{} cannot be read", path.display()))?;
     let start = String::from_utf8_lossy(&start);
     let start = start.trim_start();
     if !start.starts_with('{') {

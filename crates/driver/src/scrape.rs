@@ -46,6 +46,12 @@ pub enum ScrapeError {
     /// The HTTP library refuses the setup.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// A page that would be counted twice.
+    #[error("the page of server metrics {url} is named twice, and would be counted twice")]
+    Twice {
+        /// The page, without what may hold a credential.
+        url: String,
+    },
     /// More pages than a run may have.
     #[error("{found} pages of server metrics; expected at most {ENDPOINTS_MAX}")]
     TooMany {
@@ -77,6 +83,15 @@ impl Pages {
         } else {
             named.iter().map(|url| page_url(url)).collect::<Result<_, _>>()?
         };
+        if let Some(twice) = urls
+            .iter()
+            .enumerate()
+            .find(|(at, url)| urls[..*at].contains(url))
+        {
+            let mut url = Url::clone(twice.1);
+            url.set_query(None);
+            return Err(ScrapeError::Twice { url: url.into() });
+        }
         if urls.len() > ENDPOINTS_MAX {
             return Err(ScrapeError::TooMany { found: urls.len() });
         }

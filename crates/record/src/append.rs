@@ -6,7 +6,7 @@
 //!
 //! [`write_whole`] is for the files that are not appended to: they are there whole, or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -122,7 +122,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     draft.push(".part");
     File::create(&draft)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&draft, path))
+        .and_then(|()| trace::take_place(Path::new(&draft), path))
         .map_err(|source| RecordError::File {
             action: "write",
             path: path.to_path_buf(),

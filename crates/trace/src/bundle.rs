@@ -10,6 +10,7 @@ use crate::csv::{Optional, Row, RowWriter};
 use crate::digest::Hashing;
 use crate::error::TraceError;
 use crate::header::{self, Header, Stored};
+use crate::place::take_place;
 
 /// Where the files of a bundle go: all in one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,7 +178,7 @@ impl Bundle {
         .into_iter()
         .flatten()
         {
-            fs::rename(files.partial(name), files.path(name)).map_err(|source| failed(name, source))?;
+            take_place(&files.partial(name), &files.path(name)).map_err(|source| failed(name, source))?;
         }
         Ok(stored)
     }

@@ -43,7 +43,7 @@ pub enum TraceError {
         limit: usize,
     },
     /// A file that must be right to be used is not; its problems were collected.
-    #[error("{}: {} of its content is wrong, first: {first}", file.display(), count(*errors))]
+    #[error("{}: {} wrong with its content, first: {first}", file.display(), count(*errors))]
     Refused {
         /// The file.
         file: PathBuf,
@@ -56,9 +56,9 @@ pub enum TraceError {
 
 fn count(errors: usize) -> String {
     if errors == 1 {
-        "one thing".to_owned()
+        "one thing is".to_owned()
     } else {
-        format!("{errors} things")
+        format!("{errors} things are")
     }
 }
 

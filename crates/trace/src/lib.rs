@@ -23,6 +23,7 @@ pub mod header;
 mod lines;
 pub mod mooncake;
 pub mod pace;
+mod place;
 mod problem;
 pub mod recording;
 pub mod sharing;
@@ -32,5 +33,6 @@ pub mod verify;
 
 pub use digest::Hashing;
 pub use error::TraceError;
+pub use place::take_place;
 pub use problem::{PROBLEMS_MAX, Place, Problem, Problems, Severity};
 pub use unit::TimeUnit;

@@ -119,6 +119,8 @@ pub struct Skipped {
     pub failed: u64,
     /// No prompt tokens.
     pub empty: u64,
+    /// No recorded send, which was asked for.
+    pub unsent: u64,
 }
 
 /// The rounds of one session, by position in [`Recording::requests`].
@@ -250,6 +252,10 @@ impl Taking {
         }
         if row.prompt_tokens() == 0 && !self.options.include_empty {
             self.skipped.empty += 1;
+            return;
+        }
+        if self.options.from_send && row.send_us <= 0 {
+            self.skipped.unsent += 1;
             return;
         }
         let at_us = if self.options.from_send {

@@ -32,7 +32,7 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sampling: SamplingName,
     /// Stop sending after this many requests of the window.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) request_cap: Option<u64>,
     /// What becomes of the run when the warm-up request of a root fails.
     #[arg(long, value_enum, default_value_t)]

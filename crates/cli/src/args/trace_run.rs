@@ -184,6 +184,13 @@ impl ClassTargets {
     }
 }
 
+fn parse_target(text: &str) -> Result<f64, String> {
+    match text.trim().parse() {
+        Ok(ms) if f64::is_finite(ms) && ms > 0.0 => Ok(ms),
+        _ => Err(format!("{text:?} is no number of milliseconds above 0")),
+    }
+}
+
 fn parse_factor(text: &str) -> Result<f64, String> {
     match parse_seconds(text)? {
         0.0 => Err("0 is none: it must be above 0".to_owned()),
@@ -224,16 +231,19 @@ fn parse_goodput(text: &str) -> Result<ClassTargets, String> {
     };
     for target in list.split(',') {
         let (name, value) = target.split_once('=').ok_or("expected NAME=MILLISECONDS")?;
-        let value = parse_factor(value)?;
-        match name.trim() {
-            "ttft_ms" => targets.ttft_ms = Some(value),
-            "itl_ms" => targets.itl_ms = Some(value),
-            "e2e_ms" => targets.e2e_ms = Some(value),
+        let value = parse_target(value)?;
+        let slot = match name.trim() {
+            "ttft_ms" => &mut targets.ttft_ms,
+            "itl_ms" => &mut targets.itl_ms,
+            "e2e_ms" => &mut targets.e2e_ms,
             other => {
                 return Err(format!(
-                    "{other:?} is no target; expected ttft_ms, itl_ms or e2e_ms"
+                    "{other:?} is no target; expected ttft_ms, itl_ms (time between tokens, reported as TPOT) or e2e_ms"
                 ));
             }
+        };
+        if slot.replace(value).is_some() {
+            return Err(format!("{} is stated twice", name.trim()));
         }
     }
     Ok(targets)
@@ -289,5 +299,7 @@ mod tests {
         assert!(parse_goodput(":ttft_ms=1").is_err());
         assert!(parse_goodput("a:tpot=1").is_err());
         assert!(parse_goodput("a:ttft_ms=0").is_err());
+        assert!(parse_goodput("a:ttft_ms=1,ttft_ms=2").is_err());
+        assert!(parse_goodput("a:ttft_ms=x").unwrap_err().contains("milliseconds"));
     }
 }

@@ -21,6 +21,9 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
     if source == args.target {
         bail!("{} is of that form already", args.input.display());
     }
+    if let Some(folder) = args.out.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    }
     let done = if args.target == FormName::Csv {
         let (folder, stem) = stem(&args.out)?;
         into_bundle(args, source, BundleFiles::of_stem(&folder, &stem))?.map(|converted| Done {
@@ -31,7 +34,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
             .into_iter()
             .flatten()
             .map(|name| folder.join(name))
-            .chain([folder.join(format!("{stem}.binding.yaml"))])
+            .chain(["header", "binding"].map(|what| folder.join(format!("{stem}.{what}.yaml"))))
             .collect(),
             rows: converted.stored.rows,
             losses: vec![converted.losses],
@@ -141,7 +144,9 @@ fn out_of_bundle(args: &ConvertArgs, source: FormName) -> anyhow::Result<Option<
         ..LoadOptions::default()
     };
     let recording = Recording::load(&reference, options)?;
-    let partial = args.out.with_extension("partial");
+    let mut partial = args.out.clone().into_os_string();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
     let written = || -> anyhow::Result<Losses> {
         let output = BufWriter::new(File::create(&partial)?);
         Ok(if args.target == FormName::Weka {
@@ -150,8 +155,9 @@ fn out_of_bundle(args: &ConvertArgs, source: FormName) -> anyhow::Result<Option<
             trace::convert::to_mooncake(&recording, args.trace_block_size, output)?
         })
     };
-    losses.push(written().with_context(|| format!("{} cannot be written", args.out.display()))?);
-    std::fs::rename(&partial, &args.out)?;
+    let failed = || format!("{} cannot be written", args.out.display());
+    losses.push(written().with_context(failed)?);
+    trace::take_place(&partial, &args.out).with_context(failed)?;
     Ok(Some(Done {
         written: vec![args.out.clone()],
         rows: recording.requests.len() as u64,

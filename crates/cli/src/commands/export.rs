@@ -34,7 +34,7 @@ pub(super) fn settle(written: anyhow::Result<()>, exit: Exit) -> Exit {
     match written {
         Ok(()) => exit,
         Err(error) => {
-            output::say(&format!("error: {error:#}"));
+            output::say(&format!("error: {}", output::told(&error)));
             Exit::Unfinished
         }
     }

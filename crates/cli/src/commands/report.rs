@@ -26,7 +26,10 @@ fn make_trace(summary: &Summary, folder: &Path) {
             "{} made from the records: {} requests, no block sidecar, which needs the corpus",
             stored.data, stored.rows
         ),
-        Err(error) => format!("warning: the run's trace was not written: {error:#}"),
+        Err(error) => format!(
+            "warning: the run's trace was not written: {}",
+            output::told(&error)
+        ),
     });
 }
 

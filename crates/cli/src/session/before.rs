@@ -49,6 +49,17 @@ pub(super) fn lines(
                 .to_owned(),
         );
     }
+    for class in choices.slo.keys() {
+        let is_of = |request: &trace::recording::Request| match recording.names.text(request.slo_class) {
+            "" => class == record::summary::DEFAULT_CLASS,
+            name => class == name,
+        };
+        if !recording.requests.iter().any(is_of) {
+            lines.push(format!(
+                "warning: latency targets are stated for class {class}, of which there is no request"
+            ));
+        }
+    }
     if let Some(limit) = max_model_len {
         let too_long = |request: &&trace::recording::Request| {
             request.prompt_tokens() + u64::from(request.output_tokens.max(1)) > limit

@@ -187,7 +187,10 @@ impl Session {
         };
         let (ended, summary) = running.run(folder).await?;
         if let Err(error) = trace_files::write(folder, Some(Box::new(TreePrompts::of(&self.traces)))) {
-            output::say(&format!("warning: the run's trace was not written: {error:#}"));
+            output::say(&format!(
+                "warning: the run's trace was not written: {}",
+                output::told(&error)
+            ));
         }
         Ok((ended, summary))
     }

@@ -14,7 +14,7 @@ use corpus::recorded::{Context, Form, RecordedPrompts};
 use driver::client::Client;
 use driver::clock::Clock;
 use driver::endpoint::{CHAT_PATH, COMPLETIONS_PATH};
-use driver::run::{Ended, FailedThreshold, Recorded, SloHints};
+use driver::run::{Ended, FailedThreshold, PROMPT_TOKENS_MAX, Recorded, SloHints};
 use record::header::{Digests, HEADER_VERSION, RunHeader, TraceFacts, ValidityInputs};
 use record::summary::Summary;
 use replay::requests::{RequestReplay, Starts};
@@ -23,8 +23,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use trace::TraceError;
-use trace::recording::Recording;
+use trace::recording::{Recording, Request};
 
+/// Seconds of a day.
+const DAY_S: f64 = 86_400.0;
+/// Longest replay, from the first arrival to the last; beyond it a trace's instants are taken to be wrong.
+const SPAN_MAX_S: f64 = 366.0 * DAY_S;
 /// Streams that an open loop without a cap is taken to have in flight at once when open files are counted.
 const OPEN_LOOP_STREAMS: u64 = 4096;
 
@@ -80,9 +84,19 @@ impl TraceSession {
         let drawer = Drawer::new(tokens, choices.seed);
         let prompts = RecordedPrompts::new(&recording, drawer, choices.context, choices.form);
         let prompts = Arc::new(prompts);
+        refuse_endless(&recording, &prompts)?;
         let theoretical = trace::sharing::hits(&recording, trace::sharing::DISTINCT_MAX)?;
         let data_sha256 = data_sha256(&document, &recording)?;
         let (table, schedule) = timetable::of(&recording, &choices);
+        let span_s = table.due_ns.last().map_or(0.0, |ns| *ns as f64 / 1e9);
+        if choices.starts == Starts::Due && span_s > SPAN_MAX_S {
+            bail!(
+                "the last request would be due {:.0} days after the first, more than the {:.0} that a replay may take; \
+                 hint: --speedup, --gap-cap-s or --duration-s on a sound trace",
+                span_s / DAY_S,
+                SPAN_MAX_S / DAY_S
+            );
+        }
         let name = name_of(document.source.path());
         let facts = TraceFacts {
             file: name.clone(),
@@ -95,7 +109,7 @@ impl TraceSession {
             sidecar: recording.blocks.is_some(),
             endpoint: path.to_owned(),
             context: context_word(&recording, &choices).to_owned(),
-            span_s: table.due_ns.last().map_or(0.0, |ns| *ns as f64 / 1e9),
+            span_s,
         };
         let said = before::lines(
             &recording,
@@ -184,7 +198,10 @@ impl TraceSession {
         let in_sessions = self.mode == ModeName::Sessions;
         let prompts = RecordingPrompts::of(&self.recording, self.prompts, in_sessions);
         if let Err(error) = trace_files::write(folder, Some(Box::new(prompts))) {
-            output::say(&format!("warning: the run's trace was not written: {error:#}"));
+            output::say(&format!(
+                "warning: the run's trace was not written: {}",
+                output::told(&error)
+            ));
         }
         Ok((ended, summary))
     }
@@ -195,23 +212,55 @@ fn load(document: &TraceDocument, choices: &Choices) -> anyhow::Result<Recording
     let path = document.source.path();
     output::say(&format!("reading {}", path.display()));
     let recording = match &document.source {
-        Source::Csv(reference) => Recording::load(reference, choices.load).inspect_err(|error| {
-            if let (TraceError::Refused { .. }, Ok(verified)) = (error, trace::verify::verify(reference)) {
-                show(&verified.problems);
-            }
+        Source::Csv(reference) => Recording::load(reference, choices.load).or_else(|error| {
+            let TraceError::Refused { errors, .. } = error else {
+                return Err(error.into());
+            };
+            show(&trace::verify::verify(reference)?.problems);
+            bail!("{} is not replayed: {}", path.display(), count_errors(errors))
         })?,
         Source::Mooncake(path) => {
             let mut problems = trace::Problems::new(path);
             let loaded = trace::convert::load_mooncake(path, choices.mooncake, choices.load, &mut problems);
             show(&problems);
-            loaded?
+            match loaded {
+                Err(TraceError::Refused { errors, .. }) => {
+                    bail!("{} is not replayed: {}", path.display(), count_errors(errors))
+                }
+                loaded => loaded?,
+            }
         }
     };
+    if recording.skipped.unsent > 0 {
+        bail!(
+            "{}: {} rows have no send_time_us, so --from-send has no instant for them",
+            path.display(),
+            recording.skipped.unsent
+        );
+    }
     if recording.requests.is_empty() {
         bail!("{} has no request that could be sent", path.display());
     }
     show(&recording.warnings);
     Ok(recording)
+}
+
+/// A prompt that is longer than any server takes is a mistake in the trace.
+fn refuse_endless(recording: &Recording, prompts: &RecordedPrompts) -> anyhow::Result<()> {
+    let tokens = |request: &Request| prompts.tokens(recording, request);
+    let mut endless = recording
+        .requests
+        .iter()
+        .filter(|request| tokens(request) > PROMPT_TOKENS_MAX);
+    let Some(first) = endless.next() else {
+        return Ok(());
+    };
+    bail!(
+        "request {} has a prompt of {} tokens, and {} more are as long; prompts of up to {PROMPT_TOKENS_MAX} are sent",
+        first.request_id,
+        tokens(first),
+        endless.count()
+    )
 }
 
 /// Digest of the data file itself.
@@ -227,6 +276,13 @@ fn sidecar_sha256(document: &TraceDocument) -> &str {
     match &document.source {
         Source::Csv(reference) => reference.token_blocks.as_ref().map_or("", |(_, sha256)| sha256),
         Source::Mooncake(_) => "",
+    }
+}
+
+fn count_errors(errors: usize) -> String {
+    match errors {
+        1 => "it has an error".to_owned(),
+        errors => format!("it has {errors} errors"),
     }
 }
 

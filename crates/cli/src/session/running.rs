@@ -1,13 +1,14 @@
 //! A run from its first file to its summary: writer thread, scrapes, progress, run loop, report. The same for every load.
 
 use crate::files::Files;
-use crate::{progress, stop};
+use crate::{output, progress, stop};
 use anyhow::{Context, anyhow};
 use driver::client::Client;
 use driver::clock::{Clock, Pacing};
 use driver::run::{Ended, FailedThreshold, Job, Load};
 use driver::scrape::{Bell, Pages, Scraper};
 use record::header::RunHeader;
+use record::marks::Stop;
 use record::summary::Summary;
 use replay::Machine;
 use std::path::Path;
@@ -62,7 +63,23 @@ impl<M: Machine, L: Load<Ask = M::Ask>> Running<M, L> {
         let wrote = writer
             .join()
             .map_err(|_| anyhow!("the thread that writes the run's files failed"))?;
-        wrote.context("the run's files are incomplete")?;
-        Ok((ended?, report::rebuild(folder)?))
+        let mut ended = ended?;
+        if let Err(error) = wrote {
+            let reason = format!("the run's files are incomplete: {}", output::told(&error.into()));
+            ended = Ended {
+                stop: Stop::Abort,
+                reason,
+            };
+        }
+        // Where nothing can be written any more, the report is still worth reading.
+        let summary = report::rebuild(folder).or_else(|error| {
+            output::say(&format!(
+                "warning: the summary is not kept: {}; hint: with room on the disk, `turnmill report {}` makes it",
+                output::told(&error.into()),
+                folder.display()
+            ));
+            Summary::of_folder(folder)
+        })?;
+        Ok((ended, summary))
     }
 }

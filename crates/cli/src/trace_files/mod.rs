@@ -129,7 +129,7 @@ pub(crate) fn write_chunk_times(folder: &Path) -> anyhow::Result<PathBuf> {
             }
         }
         out.flush()?;
-        fs::rename(&partial, &path)
+        trace::take_place(&partial, &path)
     };
     write().with_context(failed)?;
     Ok(path)

@@ -531,3 +531,73 @@ fn options_of_the_other_kind_are_refused() {
         assert!(err(&output).contains("no lanes"), "{}", err(&output));
     }
 }
+
+#[test]
+fn instants_that_cannot_be_meant_are_refused() {
+    let mini = fixture(MINI);
+    refused(
+        &mini,
+        &["--speedup", "1e-300"],
+        2,
+        &["days after the first", "--speedup"],
+    );
+    let twice = "http://127.0.0.1:9/metrics";
+    refused(
+        &mini,
+        &["--server-metrics", twice, "--server-metrics", twice],
+        2,
+        &["named twice"],
+    );
+    // Nothing of it was ever sent, so that no send is recorded.
+    let folder = testkit::tempdir().unwrap();
+    let (url, csv) = ("mooncake/mooncake-basic.jsonl", folder.path().join("made/m.csv"));
+    let made = json(&[
+        "convert",
+        text(&fixture(url)),
+        "--to",
+        "csv",
+        "--out",
+        text(&csv),
+        "--format",
+        "json",
+    ]);
+    let written = made["written"].as_array().unwrap();
+    assert!(
+        written
+            .iter()
+            .all(|file| Path::new(file.as_str().unwrap()).exists())
+            && written.len() == 4
+    );
+    let data = std::fs::read_to_string(fixture("trace/valid/agentic-mini.csv")).unwrap();
+    let unsent = data.replace(",1767225600000150,1767225600120150,1767225600400150,", ",0,0,0,");
+    assert_ne!(unsent, data);
+    std::fs::write(folder.path().join("t.csv"), unsent).unwrap();
+    let document = folder.path().join("t.yaml");
+    std::fs::write(
+        &document,
+        "workload:\n  trace:\n    data: t.csv\n    header: {trace_version: 3, time_unit: us, mode: real}\n",
+    )
+    .unwrap();
+    refused(&document, &["--from-send"], 2, &["1 rows have no send_time_us"]);
+}
+
+#[test]
+fn a_prompt_that_no_server_takes_is_refused() {
+    let folder = testkit::tempdir().unwrap();
+    let data = std::fs::read_to_string(fixture("trace/valid/agentic-mini.csv")).unwrap();
+    let huge = data.replace(",true,200,4,200,", ",true,4000000000,4,200,");
+    assert_ne!(huge, data);
+    std::fs::write(folder.path().join("t.csv"), huge).unwrap();
+    let document = folder.path().join("t.yaml");
+    std::fs::write(
+        &document,
+        "workload:\n  trace:\n    data: t.csv\n    header: {trace_version: 3, time_unit: us, mode: real}\n",
+    )
+    .unwrap();
+    refused(
+        &document,
+        &[],
+        2,
+        &["request 2 has a prompt of 4000000000 tokens, and 0 more"],
+    );
+}

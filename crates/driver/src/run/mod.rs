@@ -27,7 +27,7 @@ use crate::scrape::Bell;
 
 use live::Live;
 pub use live::{Counts, FailedThreshold, Progress};
-pub use recorded::{Recorded, SINGLE_REQUEST, SloHints};
+pub use recorded::{PROMPT_TOKENS_MAX, Recorded, SINGLE_REQUEST, SloHints};
 pub use trees::Trees;
 
 /// How often the progress is made known.
@@ -123,6 +123,8 @@ pub async fn run<M: Machine, L: Load<Ask = M::Ask>>(
         let deadline_ns = run.machine.next_deadline().map(|at| run.stamp(at));
         tokio::select! {
             biased;
+            // The user first: whatever else is ready all the time must not keep a wish to stop from being heard.
+            Some(()) = interrupts.recv() => run.tell(Event::Interrupt).await,
             Some(ended) = run.tasks.join_next(), if !run.tasks.is_empty() => {
                 let (request, record) = ended?;
                 run.settle(request, record).await;
@@ -131,7 +133,6 @@ pub async fn run<M: Machine, L: Load<Ask = M::Ask>>(
                 woken?;
                 run.tell(Event::Wake).await;
             }
-            Some(()) = interrupts.recv() => run.tell(Event::Interrupt).await,
             _ = ticks.tick() => {
                 progress.send_replace(Some(run.progress()));
             }
@@ -183,7 +184,7 @@ impl<M: Machine, L: Load<Ask = M::Ask>> Run<M, L> {
 
     /// The clock's stamp of an instant of the machine.
     fn stamp(&self, at_s: f64) -> u64 {
-        self.origin_ns + (at_s * 1e9) as u64
+        self.origin_ns.saturating_add((at_s * 1e9) as u64)
     }
 
     async fn tell(&mut self, event: Event) {

@@ -19,6 +19,10 @@ use super::{Load, Prepare};
 use crate::body::BodySource;
 use crate::client::Outgoing;
 
+/// Longest prompt that is made, in tokens: sixteen times the longest context of any model in use. More would keep a thread busy
+/// for what no server takes.
+pub const PROMPT_TOKENS_MAX: u64 = 16 << 20;
+
 /// Whether servers and gateways are told of classes, tenants and targets (`trace-csv` §5.3). Some vLLM releases refuse a
 /// priority other than 0 unless they schedule by priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +127,12 @@ impl Load for Recorded {
 impl Parts {
     fn outgoing(&self, index: usize) -> Result<Outgoing, String> {
         let request = &self.recording.requests[index];
+        let tokens = self.prompts.tokens(&self.recording, request);
+        if tokens > PROMPT_TOKENS_MAX {
+            return Err(format!(
+                "the prompt has {tokens} tokens; prompts of up to {PROMPT_TOKENS_MAX} are sent"
+            ));
+        }
         let prompt = self
             .prompts
             .prompt(&self.recording, request)

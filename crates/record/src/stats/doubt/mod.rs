@@ -7,7 +7,9 @@ mod words;
 use super::quantile::values_needed;
 use super::sample::Distribution;
 use crate::marks::Stop;
+use crate::request::Outcome;
 use crate::summary::{PhaseSummary, Summary};
+use crate::words::Word;
 
 /// Share of late requests above which the schedule was not kept.
 pub const LATE_SHARE_MAX: f64 = 0.01;
@@ -136,7 +138,15 @@ fn about_the_end(summary: &Summary) -> Vec<Doubt> {
 fn about_outcomes(summary: &Summary) -> Vec<Doubt> {
     let (phase, counts) = (&summary.profiling, &summary.profiling.counts);
     let answered = counts.ok + counts.failed + counts.overflow;
-    let first_error = phase.first_error.clone().unwrap_or_default();
+    // The most frequent failure says more than the first.
+    let failure = phase
+        .errors
+        .iter()
+        .find(|group| group.kind != Outcome::Overflow.word());
+    let failure = failure.map_or_else(String::new, |group| match group.count {
+        count if count == counts.failed => group.text.clone(),
+        count => format!("{count} times: {}", group.text),
+    });
     let window = summary.run.as_ref().and_then(|run| run.server.max_model_len);
     let kind = |kind: &str| counts.failure_kinds.get(kind).copied().unwrap_or(0);
     let warmup = summary
@@ -145,9 +155,7 @@ fn about_outcomes(summary: &Summary) -> Vec<Doubt> {
         .map(|warmup| (warmup.counts.failed, warmup.counts.overflow));
     [
         (counts.ok == 0).then_some(Doubt::NothingAnswered),
-        above_zero(counts.failed, |failed| {
-            Doubt::Failures(failed, answered, first_error)
-        }),
+        above_zero(counts.failed, |failed| Doubt::Failures(failed, answered, failure)),
         above_zero(kind("truncated"), Doubt::Truncated),
         above_zero(counts.overflow, |overflow| {
             Doubt::Overflows(overflow, answered, window)
