@@ -1,8 +1,9 @@
 //! What turnmill costs, measured as ratios within one run so that a noisy machine does not decide the outcome.
 //!
-//! Each part is a file: [`parser`], [`chunks`], [`prompts`], [`schedule`] measure one piece of the program in this process,
-//! against the least that any program would have to do, in CPU time of the measuring thread; [`capture`] looks at the clock, with the
-//! proxy and without in turn; [`load`] and [`reports`] run the built program `turnmill` as a user does. What the figures mean and what they were: `docs/performance.md`.
+//! Each part is a file: [`parser`], [`chunks`], [`prompts`], [`schedule`] measure one piece of the program in this
+//! process, against the least that any program would have to do, in CPU time of the measuring thread; [`capture`]
+//! looks at the clock, with the proxy and without in turn; [`load`], [`reports`] and [`mod@trace`] run the built
+//! program `turnmill` as a user does. What the figures mean and what they were: `docs/performance.md`.
 //!
 //! Never part of the program and never of the tests: a figure here fails nothing.
 
@@ -11,15 +12,18 @@
 mod capture;
 mod chunks;
 mod contest;
+mod control;
 mod example;
 mod files;
 mod load;
 mod parser;
+mod program;
 mod prompts;
 mod reports;
 mod schedule;
 mod stream;
 mod table;
+mod trace;
 
 use clap::{Parser, ValueEnum};
 use table::Line;
@@ -48,6 +52,8 @@ enum Part {
     Load,
     /// The report of a million requests.
     Reports,
+    /// A trace file of five million rows: checking it, time to the first request, memory.
+    Trace,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -69,6 +75,7 @@ fn main() -> anyhow::Result<()> {
             Part::Schedule => schedule::measure()?,
             Part::Load => load::measure()?,
             Part::Reports => reports::measure()?,
+            Part::Trace => trace::measure()?,
         };
         print!("{}", table::render(part, &lines));
     }
