@@ -79,7 +79,7 @@ impl TraceSession {
         let tokenizer = Tokenizer::open(&args.prompt.tokenizer)?;
         let tokens = Arc::new(SafeTokens::of(&tokenizer)?);
         let drawer = Drawer::new(tokens, choices.seed);
-        let prompts = RecordedPrompts::new(&recording, drawer, choices.context, choices.form);
+        let prompts = RecordedPrompts::new(drawer, choices.context, choices.form);
         let prompts = Arc::new(prompts);
         let data_sha256 = data_sha256(&document, &recording)?;
         let (table, schedule) = timetable::of(&recording, &choices);
