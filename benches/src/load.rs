@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// Times that the start is measured; the least counts.
 const STARTS: usize = 3;
+/// Length of a measurement.
+const DURATION_S: u32 = 20;
 /// Peak memory allowed at 64 lanes over the big corpus.
 const PEAK_MB_MAX: f64 = 500.0;
 /// Context length of the server: nothing is left out.
@@ -34,7 +36,14 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     ];
     lines.extend(starts(folder.path(), &big, clock)?);
     // The longest real traces would be primed over many minutes; all lanes at once is the worst for memory, too.
-    let run = Run::start(folder.path(), &big, 64, Pace::Burst, 10_000_000, clock)?;
+    let run = Run::start(
+        folder.path(),
+        &big,
+        (64, DURATION_S),
+        Pace::Burst,
+        10_000_000,
+        clock,
+    )?;
     let control = Control::start(clock)?;
     let (peak_mb, rows) = run.finish()?;
     let mut sizes = size("big corpus, 64 lanes at once", peak_mb, &rows);
@@ -43,7 +52,14 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     lines.extend(lateness("big corpus, 64 lanes at once", &rows, &control.end()));
     for (what, lanes, step_ns) in [("64 lanes", 64, 10_000_000), ("1,000 lanes", 1000, 100_000_000)] {
         let what = format!("demo corpus, {what}");
-        let run = Run::start(folder.path(), &demo, lanes, Pace::Recorded, step_ns, clock)?;
+        let run = Run::start(
+            folder.path(),
+            &demo,
+            (lanes, DURATION_S),
+            Pace::Recorded,
+            step_ns,
+            clock,
+        )?;
         let control = Control::start(clock)?;
         let (peak_mb, rows) = run.finish()?;
         lines.extend(size(&what, peak_mb, &rows));
@@ -74,7 +90,7 @@ fn starts(folder: &Path, big: &CorpusFile, clock: Clock) -> anyhow::Result<Vec<L
             serde_json::from_slice::<IgnoredAny>(row)?;
         }
         least_scan = least_scan.min((clock.now_ns() - before) as f64 / 1e9);
-        let run = Run::start(folder, big, 64, Pace::Recorded, 10_000_000, clock)?;
+        let run = Run::start(folder, big, (64, DURATION_S), Pace::Recorded, 10_000_000, clock)?;
         least_start = least_start.min(run.first_request_s()?);
     }
     Ok(vec![
@@ -86,7 +102,7 @@ fn starts(folder: &Path, big: &CorpusFile, clock: Clock) -> anyhow::Result<Vec<L
 
 /// When lanes begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
+pub(crate) enum Pace {
     /// As recorded.
     Recorded,
     /// All at once.
@@ -94,7 +110,7 @@ enum Pace {
 }
 
 /// A `turnmill run` under way, and its server.
-struct Run {
+pub(crate) struct Run {
     server: Server,
     spawned_ns: u64,
     program: Program,
@@ -102,10 +118,10 @@ struct Run {
 }
 
 impl Run {
-    fn start(
+    pub(crate) fn start(
         folder: &Path,
         corpus: &CorpusFile,
-        lanes: u32,
+        (lanes, duration_s): (u32, u32),
         pace: Pace,
         step_ns: u64,
         clock: Clock,
@@ -114,7 +130,7 @@ impl Run {
         config.max_model_len = MODEL_LEN;
         let server = Server::start(config)?;
         let scenario = folder.join("scenario.yaml");
-        fs::write(&scenario, files::scenario(corpus, lanes, 20))?;
+        fs::write(&scenario, files::scenario(corpus, lanes, duration_s))?;
         let out = tempfile_name(folder);
         let spawned_ns = server.clock().now_ns();
         let program = Program::start(clock, |command| {
@@ -143,7 +159,7 @@ impl Run {
     }
 
     /// Peak memory in MB, and the rows of the run's requests.
-    fn finish(self) -> anyhow::Result<(f64, Vec<Row>)> {
+    pub(crate) fn finish(self) -> anyhow::Result<(f64, Vec<Row>)> {
         let ended = self.program.end()?;
         let rows = fs::read_to_string(self.out.join("requests.jsonl")).context("the run left no requests")?;
         let rows = rows.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
@@ -160,14 +176,14 @@ fn tempfile_name(folder: &Path) -> PathBuf {
 
 /// What is looked at of a row of `requests.jsonl`.
 #[derive(Deserialize)]
-struct Row {
+pub(crate) struct Row {
     due_ns: u64,
     start_ns: u64,
     body_bytes: u64,
     content_chunks: u64,
 }
 
-fn size(what: &str, peak_mb: f64, rows: &[Row]) -> Vec<Line> {
+pub(crate) fn size(what: &str, peak_mb: f64, rows: &[Row]) -> Vec<Line> {
     let line = |name: &str, value, unit| Line::new(format!("{name}; {what}"), value, unit);
     let body_bytes: u64 = rows.iter().map(|row| row.body_bytes).sum();
     let chunks: u64 = rows.iter().map(|row| row.content_chunks).sum();
