@@ -175,7 +175,7 @@ fn write(files: BundleFiles, size: &Size) -> anyhow::Result<()> {
 
 /// An answered request: 8 tokens, 80 ms.
 fn row(request_id: u64, session: &str, round: u32, tokens: u32) -> Row<'_> {
-    let arrival_us = request_id as i64 * STEP_US;
+    let arrival_us = request_id.cast_signed() * STEP_US;
     let send_us = WALL_US + arrival_us + 40;
     Row {
         request_id,

@@ -202,7 +202,7 @@ fn write(files: BundleFiles) -> anyhow::Result<()> {
             input_tokens: 16,
             output_tokens: (TOKENS / 2 + request % (TOKENS + 1)) as u32,
             text_tokens: 16,
-            arrival_us: request as i64,
+            arrival_us: request.cast_signed() as i64,
             status: "incomplete",
             ..Row::default()
         })?;
