@@ -38,6 +38,11 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
+    def handle_error(self, request, client_address):
+        # A client that is done reading is no error of ours.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
     def __init__(self, model):
         super().__init__(("127.0.0.1", 0), Handler)
         self.model, self.seen, self.lock = model, [], threading.Lock()

@@ -1,7 +1,7 @@
 //! A request's record and a run's header that only serve measuring.
 
 use record::header::{Digests, HEADER_VERSION, Host, RunHeader, ServerFacts, ServerUrl, ValidityInputs};
-use record::request::{ContentChunk, Outcome, Phase, RequestRecord, Stamps, Usage};
+use record::request::{ContentChunk, RequestRecord, Stamps, Usage};
 use std::collections::BTreeMap;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -11,38 +11,9 @@ pub(crate) fn record(sequence: u64) -> RequestRecord {
     RequestRecord {
         request_id: format!("bench-{sequence}"),
         sequence,
-        phase: Phase::Profiling,
-        lane: 0,
-        tree_pass: 0,
-        conversation_id: String::new(),
-        trace_id: String::new(),
         session_id: "bench".to_owned(),
-        parent_session_id: None,
-        turn_index: 0,
         turns_total: 1,
-        depth: 0,
-        marker: String::new(),
-        slo_class: None,
-        isl_planned: 0,
-        osl_planned: 0,
-        theoretical_hit_blocks: 0,
-        theoretical_total_blocks: 0,
-        body_bytes: 0,
-        response_bytes: 0,
-        held_ns: 0,
-        stamps: Stamps::default(),
-        chunks: Vec::new(),
-        reasoning_chunks: 0,
-        parse_lag_max_ns: 0,
-        http_status: None,
-        finish_reason: None,
-        done_seen: false,
-        malformed_events: 0,
-        usage: Usage::default(),
-        outcome: Outcome::Ok,
-        failure_kind: None,
-        cancel_cause: None,
-        error: None,
+        ..RequestRecord::due(0)
     }
 }
 

@@ -117,16 +117,16 @@ struct Beginning {
 impl Sessions {
     /// Finds the session of a request, or makes one.
     pub(crate) fn open(&mut self, opening: &Opening<'_>) -> SessionId {
-        let beginnings = opening
-            .prompt
-            .map(|prompt| self.beginnings(opening.endpoint, prompt))
-            .unwrap_or_default();
+        let prompt = opening.prompt;
+        // Every byte of the prompt goes through it, so it is made once.
+        let chain = prompt.map_or_else(Vec::new, |prompt| chain(opening.endpoint, prompt));
+        let beginnings = prompt.map_or_else(Vec::new, |prompt| self.beginnings(prompt, &chain));
         let found = match opening.session {
             Some(name) => self.by_name.get(name).copied(),
-            None => self.continued(opening, &beginnings),
+            None => self.continued(opening, &chain, &beginnings),
         };
         let id = found.unwrap_or_else(|| self.start(opening, &beginnings));
-        self.note_list(id, opening);
+        self.note_list(id, opening, &chain);
         id
     }
 
@@ -170,17 +170,17 @@ impl Sessions {
     }
 
     /// The message lists of earlier requests that this prompt begins with, longest first.
-    fn beginnings(&self, endpoint: Endpoint, prompt: &Prompt) -> Vec<Beginning> {
+    fn beginnings(&self, prompt: &Prompt, chain: &[Link]) -> Vec<Beginning> {
         let mut found = Vec::new();
-        for (end, chain) in chain(endpoint, prompt) {
-            let Some(tails) = self.tails.get(&chain) else {
+        for (end, chain) in chain {
+            let Some(tails) = self.tails.get(chain) else {
                 continue;
             };
             for tail in tails {
-                let Some(bytes) = prompt.bytes.get(end..end + tail) else {
+                let Some(bytes) = prompt.bytes.get(*end..end + tail) else {
                     break;
                 };
-                let digest = digest(&[&chain, bytes]);
+                let digest = digest(&[chain, bytes]);
                 if self.lists.contains_key(&digest) {
                     found.push(Beginning {
                         digest,
@@ -194,7 +194,12 @@ impl Sessions {
     }
 
     /// The session whose last list is the longest that the prompt begins with.
-    fn continued(&self, opening: &Opening<'_>, beginnings: &[Beginning]) -> Option<SessionId> {
+    fn continued(
+        &self,
+        opening: &Opening<'_>,
+        chain: &[Link],
+        beginnings: &[Beginning],
+    ) -> Option<SessionId> {
         let prompt = opening.prompt?;
         if let Some(previous) = &prompt.previous_response {
             let found = self.by_response.get(previous);
@@ -225,18 +230,18 @@ impl Sessions {
                 });
                 self.likeliest(sessions, answer)
             })
-            .or_else(|| self.continued_but_for_last(opening.endpoint, prompt, answer))
+            .or_else(|| self.continued_but_for_last(opening, chain, answer))
     }
 
     /// The session whose last list the prompt begins with but for the end of its last message, and goes on behind it: clients
     /// put reminders there and take them away in the next turn, and replayed traces fill up the last block.
     fn continued_but_for_last(
         &self,
-        endpoint: Endpoint,
-        prompt: &Prompt,
+        opening: &Opening<'_>,
+        chain: &[Link],
         answer: Option<Digest>,
     ) -> Option<SessionId> {
-        let mut stems = stems(endpoint, prompt);
+        let mut stems = stems(opening, chain);
         stems.pop(); // its own last message: a list of the same length is no earlier turn
         stems.iter().rev().find_map(|stem| {
             let sessions = self.stems.get(stem)?.iter().filter(|(id, turn)| {
@@ -333,7 +338,7 @@ impl Sessions {
         (waiting.next().is_none() && !alike).then_some(*id)
     }
 
-    fn note_list(&mut self, id: SessionId, opening: &Opening<'_>) {
+    fn note_list(&mut self, id: SessionId, opening: &Opening<'_>, chain: &[Link]) {
         let Some(session) = self.known.get_mut(&id) else {
             return;
         };
@@ -344,21 +349,21 @@ impl Sessions {
             return;
         };
         session.length = prompt.bytes.len() - prompt.messages_start;
-        let Some((end, chain)) = chain(opening.endpoint, prompt).pop() else {
+        let Some((end, last)) = chain.last() else {
             return;
         };
-        let tail = &prompt.bytes[end..];
+        let tail = &prompt.bytes[*end..];
         if session.length == 0 {
             return;
         }
-        self.tails.entry(chain).or_default().insert(tail.len());
-        let list = self.lists.entry(digest(&[&chain, tail])).or_insert_with(|| List {
-            chain,
+        self.tails.entry(*last).or_default().insert(tail.len());
+        let list = self.lists.entry(digest(&[last, tail])).or_insert_with(|| List {
+            chain: *last,
             tail: tail.len(),
             of: Vec::new(),
         });
         list.of.push((id, session.turn));
-        if let Some(stem) = stems(opening.endpoint, prompt).pop() {
+        if let Some(stem) = stems(opening, chain).pop() {
             self.stems.entry(stem).or_default().push((id, session.turn));
         }
     }
@@ -409,8 +414,11 @@ fn generated(id: SessionId) -> String {
     format!("s{:06}", id.0)
 }
 
+/// An end of a message, and a digest of the list up to it.
+type Link = (usize, Digest);
+
 /// Digest of the message list up to each of its ends, its beginning included.
-fn chain(endpoint: Endpoint, prompt: &Prompt) -> Vec<(usize, Digest)> {
+fn chain(endpoint: Endpoint, prompt: &Prompt) -> Vec<Link> {
     let mut start = prompt.messages_start;
     let mut chain = digest(&[format!("{endpoint:?}").as_bytes()]);
     let mut out = vec![(start, chain)];
@@ -423,11 +431,13 @@ fn chain(endpoint: Endpoint, prompt: &Prompt) -> Vec<(usize, Digest)> {
 }
 
 /// For each message a digest of all before it and of its beginning. Prompts without messages have none.
-fn stems(endpoint: Endpoint, prompt: &Prompt) -> Vec<Digest> {
-    if endpoint == Endpoint::Completions {
+fn stems(opening: &Opening<'_>, chain: &[Link]) -> Vec<Digest> {
+    let Some(prompt) = opening
+        .prompt
+        .filter(|_| opening.endpoint != Endpoint::Completions)
+    else {
         return Vec::new();
-    }
-    let chain = chain(endpoint, prompt);
+    };
     let messages = chain.iter().zip(&prompt.message_ends);
     messages
         .map(|((start, before), end)| {

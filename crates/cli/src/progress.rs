@@ -76,17 +76,23 @@ fn text(now: &Progress) -> String {
         }
         (Phase::Warmup, true) => format!("warm-up {}, last answers to come", clock_text(in_phase_s)),
         (Phase::Profiling, false) => {
-            format!(
-                "window {}, {} left",
-                clock_text(in_phase_s),
-                left.unwrap_or_else(|| "no time".to_string())
-            )
+            let name = if standing.total.is_some() {
+                "trace"
+            } else {
+                "window"
+            };
+            let left = left.map_or_else(String::new, |left| format!(", {left} left"));
+            format!("{name} {}{left}", clock_text(in_phase_s))
         }
         (Phase::Profiling, true) => format!("grace {}, last answers to come", clock_text(in_phase_s)),
     };
     let stuck = match standing.stuck_lanes {
         0 => String::new(),
         lanes => format!(" ({lanes} stuck: their turns wait for what cannot come)"),
+    };
+    let lanes = match standing.total {
+        Some(total) => format!("{} of {total} sent", standing.sent),
+        None => format!("lanes {}{stuck}", standing.live_lanes),
     };
     let counts = now.counts;
     let ttft = now
@@ -99,8 +105,8 @@ fn text(now: &Progress) -> String {
         String::new()
     };
     format!(
-        "{phase} | lanes {}{stuck} | in flight {} | ok {} failed {} overflow {} cancelled {}{ttft}{rate}",
-        standing.live_lanes, standing.in_flight, counts.ok, counts.failed, counts.overflow, counts.cancelled
+        "{phase} | {lanes} | in flight {} | ok {} failed {} overflow {} cancelled {}{ttft}{rate}",
+        standing.in_flight, counts.ok, counts.failed, counts.overflow, counts.cancelled
     )
 }
 

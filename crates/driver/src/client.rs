@@ -254,6 +254,8 @@ impl Client {
             let request = self.request(headers.clone(), outflow);
             let (end, rest) = exchange(&mut conn, request, received, self.clock).await;
             if let (End::Whole, Some(rest)) = (&end, rest) {
+                // Another task may have the connection, and its marks, before this one's record is made of them.
+                received.marks = Some(Arc::new(marks.copy()));
                 self.keep(conn, rest).await;
                 return end;
             }

@@ -17,8 +17,8 @@ use crate::clock::Clock;
 /// No such thing happened yet. A stamp of the anchor itself cannot be: connections are made later.
 const NEVER: u64 = 0;
 
-/// What passed through a socket since [`Marks::reset`]. Written and read by the one task that owns the connection; the
-/// atomics are for sharing it with the HTTP library's half, not between threads.
+/// What passed through a socket since [`Marks::reset`]. Written and read by the one task that owns the connection, and by no
+/// other: who gives a connection away keeps [`Marks::copy`]. The atomics are for sharing it with the HTTP library's half.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     first_write_ns: AtomicU64,
@@ -49,6 +49,21 @@ impl Marks {
             mark.store(NEVER, Relaxed);
         }
         self.body_handed_over.store(false, Relaxed);
+    }
+
+    /// What is marked so far, which the connection's next request will not change.
+    pub(crate) fn copy(&self) -> Self {
+        let same = |mark: &AtomicU64| AtomicU64::new(mark.load(Relaxed));
+        Self {
+            first_write_ns: same(&self.first_write_ns),
+            last_write_ns: same(&self.last_write_ns),
+            body_handed_over: AtomicBool::new(self.body_handed_over.load(Relaxed)),
+            body_written_ns: same(&self.body_written_ns),
+            first_read_ns: same(&self.first_read_ns),
+            last_read_ns: same(&self.last_read_ns),
+            reads: same(&self.reads),
+            end_ns: same(&self.end_ns),
+        }
     }
 
     /// The last of the body has been handed to the HTTP library.

@@ -67,9 +67,8 @@ struct Tally {
 
 impl Tally {
     fn new(header: &RunHeader, start_ns: u64) -> Self {
-        let mut classes = header.slo.values();
         Self {
-            slo: classes.next().filter(|_| classes.next().is_none()).copied(),
+            slo: header.only_slo(),
             start_ns,
             ..Self::default()
         }
@@ -119,17 +118,21 @@ impl Tally {
         let completed = self.ttft.len() as u64;
         let goodput = self.slo.map(|_| per_second(self.good as f64));
         self.requests.sort_unstable_by_key(|(sequence, ..)| *sequence);
+        let backend = match header.endpoint_type() {
+            "completions" => "openai",
+            _ => "openai-chat",
+        };
         let mut result = json!({
             "date": folder::wall(header, 0).strftime("%Y%m%d-%H%M%S").to_string(),
-            "endpoint_type": "openai-chat",
-            "backend": "openai-chat",
+            "endpoint_type": backend,
+            "backend": backend,
             "label": null,
             "model_id": header.server.model,
             "tokenizer_id": header.server.model,
             "num_prompts": completed + self.failed,
-            "request_rate": "inf",
+            "request_rate": header.trace.is_none().then_some("inf"),
             "burstiness": 1.0,
-            "max_concurrency": header.concurrency,
+            "max_concurrency": header.held_concurrency(),
             "duration": duration_s,
             "completed": completed,
             "failed": self.failed,

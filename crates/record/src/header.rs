@@ -66,6 +66,31 @@ pub struct RunHeader {
     pub scenario: Value,
 }
 
+impl RunHeader {
+    /// The latency targets that hold for every request, for tools that know one set: those of the only class, in a run whose
+    /// requests have no classes.
+    pub fn only_slo(&self) -> Option<Slo> {
+        let mut classes = self.slo.values().copied();
+        let only = classes.next().filter(|_| classes.next().is_none());
+        only.filter(|_| self.trace.is_none())
+    }
+
+    /// What other tools call the endpoint: `chat` or `completions`.
+    pub fn endpoint_type(&self) -> &'static str {
+        let url = self.server.url.as_str();
+        if url.ends_with("/completions") && !url.ends_with("/chat/completions") {
+            "completions"
+        } else {
+            "chat"
+        }
+    }
+
+    /// Lanes or requests in flight, where their number was held.
+    pub fn held_concurrency(&self) -> Option<u32> {
+        (self.concurrency > 0).then_some(self.concurrency)
+    }
+}
+
 /// The server as it described itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerFacts {

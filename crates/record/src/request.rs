@@ -176,3 +176,48 @@ pub struct RequestRecord {
     /// The error's text, cut to a stated length; for [`Outcome::Failed`] and [`Outcome::Overflow`].
     pub error: Option<String>,
 }
+
+impl RequestRecord {
+    /// The record of a request of the measurement that is due at `due_ns`, before anything else is known of it.
+    pub fn due(due_ns: u64) -> Self {
+        Self {
+            request_id: String::new(),
+            sequence: 0,
+            phase: Phase::Profiling,
+            lane: 0,
+            tree_pass: 0,
+            conversation_id: String::new(),
+            trace_id: String::new(),
+            session_id: String::new(),
+            parent_session_id: None,
+            turn_index: 0,
+            turns_total: 0,
+            depth: 0,
+            marker: String::new(),
+            slo_class: None,
+            isl_planned: 0,
+            osl_planned: 0,
+            theoretical_hit_blocks: 0,
+            theoretical_total_blocks: 0,
+            body_bytes: 0,
+            response_bytes: 0,
+            held_ns: 0,
+            stamps: Stamps {
+                due_ns,
+                ..Stamps::default()
+            },
+            chunks: Vec::new(),
+            reasoning_chunks: 0,
+            parse_lag_max_ns: 0,
+            http_status: None,
+            finish_reason: None,
+            done_seen: false,
+            malformed_events: 0,
+            usage: Usage::default(),
+            outcome: Outcome::Ok,
+            failure_kind: None,
+            cancel_cause: None,
+            error: None,
+        }
+    }
+}

@@ -33,6 +33,10 @@ pub struct Rules {
     pub hand_over_waiting_parents: bool,
     /// A run is valid only if latencies were seen nearly up to the end of the window.
     pub wants_latency_coverage: bool,
+    /// At the end of the system idle cap the idle check looks again even while a turn is on its way.
+    pub idle_guard: bool,
+    /// Timers pulled in to this moment are ready at once; otherwise they come as any timer that is due.
+    pub pulled_timers_skip_the_clock: bool,
     /// Children whose timers the window's end drops count as ended, so that the phase ends with the last answer.
     pub window_end_settles_children: bool,
 }
@@ -62,6 +66,8 @@ impl Dialect {
             hand_over_on_trace_clock: is_fork,
             hand_over_waiting_parents: is_fork,
             wants_latency_coverage: is_fork,
+            idle_guard: is_fork,
+            pulled_timers_skip_the_clock: is_fork,
             window_end_settles_children: is_fork,
         }
     }

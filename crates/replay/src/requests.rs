@@ -215,7 +215,9 @@ impl RequestReplay {
         };
         let follow = self.table.follow.get(index as usize).copied().flatten();
         match follow.filter(|_| outcome == Outcome::Ok) {
-            Some(follow) => self.thinking.arm(self.now + follow.think_s, follow.index()),
+            Some(follow) => {
+                self.thinking.arm(self.now + follow.think_s, follow.index());
+            }
             None => self.slots_taken -= 1,
         }
     }

@@ -3,18 +3,21 @@
 use crate::Seconds;
 use std::collections::BTreeMap;
 
+/// Names a timer of one set; in order of arming.
+pub(crate) type TimerId = u64;
+
 /// When a timer is due, and which of two due at once was armed first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Key {
     at: Seconds,
-    armed: u64,
+    id: TimerId,
 }
 
 impl Eq for Key {}
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.at.total_cmp(&other.at).then(self.armed.cmp(&other.armed))
+        self.at.total_cmp(&other.at).then(self.id.cmp(&other.id))
     }
 }
 
@@ -24,10 +27,26 @@ impl PartialOrd for Key {
     }
 }
 
+/// What moving timers together came to.
+#[derive(Default)]
+pub(crate) struct Shift {
+    /// Seconds removed.
+    pub(crate) by: Seconds,
+    /// Each timer that moved, under its new name, and when it is due now; in order of arming.
+    pub(crate) moved: Vec<Moved>,
+}
+
+/// A timer that moved: moving is disarming and arming again.
+pub(crate) struct Moved {
+    pub(crate) was: TimerId,
+    pub(crate) id: TimerId,
+    pub(crate) at: Seconds,
+}
+
 /// A set of timers that can be moved together.
 pub(crate) struct Timers<T> {
     pending: BTreeMap<Key, T>,
-    armed: u64,
+    armed: TimerId,
 }
 
 impl<T> Default for Timers<T> {
@@ -40,15 +59,11 @@ impl<T> Default for Timers<T> {
 }
 
 impl<T> Timers<T> {
-    pub(crate) fn arm(&mut self, at: Seconds, what: T) {
-        self.pending.insert(
-            Key {
-                at,
-                armed: self.armed,
-            },
-            what,
-        );
+    pub(crate) fn arm(&mut self, at: Seconds, what: T) -> TimerId {
+        let id = self.armed;
+        self.pending.insert(Key { at, id }, what);
         self.armed += 1;
+        id
     }
 
     pub(crate) fn earliest(&self) -> Option<Seconds> {
@@ -63,7 +78,7 @@ impl<T> Timers<T> {
     pub(crate) fn take_due(&mut self, now: Seconds) -> Vec<(Seconds, T)> {
         let later = self.pending.split_off(&Key {
             at: now,
-            armed: u64::MAX,
+            id: TimerId::MAX,
         });
         std::mem::replace(&mut self.pending, later)
             .into_iter()
@@ -76,57 +91,41 @@ impl<T> Timers<T> {
         self.pending.pop_first().map(|(key, what)| (key.at, what))
     }
 
-    /// Moves all timers earlier by what makes the earliest due `budget` after `now`; their spacing stays.
-    /// Gives the seconds removed, 0 when the earliest is due by then anyway.
-    pub(crate) fn pull_in(&mut self, now: Seconds, budget: Seconds) -> Seconds {
-        let Some(earliest) = self.earliest() else {
-            return 0.0;
-        };
-        let shift = earliest - now - budget;
-        if shift <= 0.0 {
-            return 0.0;
-        }
-        self.pending = std::mem::take(&mut self.pending)
-            .into_iter()
-            .map(|(key, what)| {
-                (
-                    Key {
-                        at: now.max(key.at - shift),
-                        ..key
-                    },
-                    what,
-                )
-            })
-            .collect();
-        shift
+    /// Takes one, with the instant at which it was due.
+    pub(crate) fn take(&mut self, id: TimerId) -> Option<(Seconds, T)> {
+        let key = self.pending.keys().find(|key| key.id == id).copied()?;
+        self.pending.remove(&key).map(|what| (key.at, what))
     }
 
-    /// As [`Self::pull_in`] for the timers that `is_one` names, which become due now; the others stay.
-    pub(crate) fn pull_in_those(&mut self, now: Seconds, is_one: impl Fn(&T) -> bool) -> Seconds {
-        let first = self
-            .pending
-            .iter()
-            .find(|(_, what)| is_one(what))
-            .map(|(key, _)| key.at);
-        let shift = first.map_or(0.0, |first| first - now);
-        if shift <= 0.0 {
-            return 0.0;
-        }
-        let moved = |(key, what): (Key, T)| {
-            let at = if is_one(&what) {
-                now.max(key.at - shift)
-            } else {
-                key.at
-            };
-            (Key { at, ..key }, what)
+    /// Moves the timers that `is_one` names earlier by what makes the first of them due `budget` after `now`; their spacing
+    /// stays, and so do all others. Nothing moves when the first is due by then anyway.
+    pub(crate) fn pull_in(&mut self, now: Seconds, budget: Seconds, is_one: impl Fn(&T) -> bool) -> Shift {
+        let mut ones = self.pending.iter().filter(|(_, what)| is_one(what));
+        let Some(earliest) = ones.next().map(|(key, _)| key.at) else {
+            return Shift::default();
         };
-        self.pending = std::mem::take(&mut self.pending).into_iter().map(moved).collect();
-        shift
+        let by = earliest - now - budget;
+        if by <= 0.0 {
+            return Shift::default();
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let (mut taken, rest): (Vec<_>, Vec<_>) = pending.into_iter().partition(|(_, what)| is_one(what));
+        self.pending = rest.into_iter().collect();
+        taken.sort_by_key(|(key, _)| key.id);
+        let again = |(key, what): (Key, T)| {
+            let at = now.max(key.at - by);
+            let was = key.id;
+            let id = self.arm(at, what);
+            Moved { was, id, at }
+        };
+        let moved = taken.into_iter().map(again).collect();
+        Shift { by, moved }
     }
 
     /// Drops all timers and gives what they would have done.
-    pub(crate) fn take_all(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.pending).into_values().collect()
+    pub(crate) fn take_all(&mut self) -> Vec<(TimerId, T)> {
+        let pending = std::mem::take(&mut self.pending);
+        pending.into_iter().map(|(key, what)| (key.id, what)).collect()
     }
 
     /// Whether one of them is what `is_one` names.

@@ -4,7 +4,8 @@
 //! [`verify`] checks a data file against the binding that names it, before anything is sent; [`csv`] streams its rows and
 //! writes them; [`blocks`] does the same for the sidecar. [`mooncake`] reads and writes the other line format. A
 //! [`recording::Recording`] holds what a replay needs of either, a hundred bytes a row; [`pace`] says when each request
-//! is due. [`bundle`] writes a trace with everything that belongs to it, [`convert`] goes from one form to another.
+//! is due, [`sharing`] what prompts have in common. [`bundle`] writes a trace with everything that belongs to it, [`convert`]
+//! goes from one form to another.
 //!
 //! Never opens a socket, never reads a clock, never keeps a whole file in memory, and knows nothing of session trees or of
 //! records of a run: `corpus` and `record` turn theirs into [`csv::Row`]s.
@@ -24,6 +25,7 @@ pub mod mooncake;
 pub mod pace;
 mod problem;
 pub mod recording;
+pub mod sharing;
 pub mod survey;
 mod unit;
 pub mod verify;

@@ -2,11 +2,9 @@
 //!
 //! Never computes a quantile; whoever shows the values does. Without [`Columns::Kept`] memory does not grow with the rows.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::csv::Row;
-use crate::error::TraceError;
-use crate::recording::Recording;
 
 /// All values of one quantity.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -152,39 +150,4 @@ fn word(words: &mut BTreeMap<String, u64>, found: &str, empty: &str) {
     } else {
         *words.entry("others".to_owned()).or_default() += 1;
     }
-}
-
-/// What prompts share by their sidecar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sharing {
-    /// Tokens a block.
-    pub block_size: u64,
-    /// Whole blocks of all prompts.
-    pub blocks: u64,
-    /// Those in a leading run that earlier arrivals had: what an infinite cache would hold.
-    pub seen_before: u64,
-    /// Different blocks.
-    pub distinct: u64,
-}
-
-/// Reads all ids in order of arrival; `None` without a sidecar. Keeps sixteen bytes for each different block.
-pub fn sharing(recording: &Recording) -> Result<Option<Sharing>, TraceError> {
-    let Some(store) = &recording.blocks else {
-        return Ok(None);
-    };
-    let block_size = store.header().block_size;
-    let mut sharing = Sharing {
-        block_size,
-        ..Sharing::default()
-    };
-    let mut seen = HashSet::new();
-    for request in &recording.requests {
-        let ids = store.ids(request.request_id)?.unwrap_or_default();
-        let whole = &ids[..ids.len().min((request.prompt_tokens() / block_size) as usize)];
-        sharing.blocks += whole.len() as u64;
-        sharing.seen_before += whole.iter().take_while(|id| seen.contains(*id)).count() as u64;
-        seen.extend(whole.iter().copied());
-    }
-    sharing.distinct = seen.len() as u64;
-    Ok(Some(sharing))
 }

@@ -1,5 +1,5 @@
 //! What the proxy adds to the first byte, measured beside a direct connection. The figures are printed, not judged: this is a debug
-//! build on a shared machine. `docs/guides/capture.md` has those of a release build.
+//! build on a shared machine. `docs/performance.md` has those of a release build.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;

@@ -38,7 +38,7 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) on_primer_failure: PrimerFailure,
     /// How long requests in flight at the end of a cache-pressure warm-up may take. Default: the grace period, or the
-    /// warm-up's own length up to 300 s if that is longer.
+    /// warm-up's own length up to 300 s if that is longer; none where the warm-up counts requests.
     #[arg(long, value_name = "S", value_parser = parse_limit)]
     pub(crate) warmup_grace_s: Option<f64>,
     /// The server's context length, for `max_context_length: max_model_len`; wins over what the server says.

@@ -8,7 +8,8 @@ use corpus::survey::Survey;
 use corpus::{Corpus, LoadOptions};
 use trace::mooncake::{Entries, Options, Read};
 use trace::recording::{LoadOptions as TraceOptions, Recording};
-use trace::survey::{Column, Columns, Tally, sharing};
+use trace::sharing::sharing;
+use trace::survey::{Column, Columns, Tally};
 use trace::verify::{Reference, verify_with};
 use trace::{Problems, Severity};
 

@@ -1,6 +1,7 @@
 //! One run from its document to its summary: of session trees here, of a trace file in [`requests`]. [`running`] does what
 //! every run does.
 
+mod before;
 mod choices;
 mod facts;
 mod requests;

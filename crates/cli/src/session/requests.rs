@@ -3,7 +3,7 @@
 use super::choices::{self, Choices};
 use super::facts::{host, seconds, wall_start};
 use super::running::Running;
-use super::{FAILURES_LOOKED_AT_FROM, Target, states_ignore_eos, timetable};
+use super::{FAILURES_LOOKED_AT_FROM, Target, before, states_ignore_eos, timetable};
 use crate::args::{LimitKey, ModeName, RunArgs};
 use crate::trace_files::{self, RecordingPrompts};
 use crate::trace_input::{Source, TraceDocument};
@@ -17,13 +17,12 @@ use driver::endpoint::{CHAT_PATH, COMPLETIONS_PATH};
 use driver::run::{Ended, FailedThreshold, Recorded, SloHints};
 use record::header::{Digests, HEADER_VERSION, RunHeader, TraceFacts, ValidityInputs};
 use record::summary::Summary;
-use replay::requests::{RequestReplay, Starts, Timetable};
+use replay::requests::{RequestReplay, Starts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use trace::TraceError;
-use trace::pace::Schedule;
 use trace::recording::Recording;
 
 /// Streams that an open loop without a cap is taken to have in flight at once when open files are counted.
@@ -81,6 +80,7 @@ impl TraceSession {
         let drawer = Drawer::new(tokens, choices.seed);
         let prompts = RecordedPrompts::new(drawer, choices.context, choices.form);
         let prompts = Arc::new(prompts);
+        let theoretical = trace::sharing::hits(&recording, trace::sharing::DISTINCT_MAX)?;
         let data_sha256 = data_sha256(&document, &recording)?;
         let (table, schedule) = timetable::of(&recording, &choices);
         let name = name_of(document.source.path());
@@ -97,7 +97,7 @@ impl TraceSession {
             context: context_word(&recording, &choices).to_owned(),
             span_s: table.due_ns.last().map_or(0.0, |ns| *ns as f64 / 1e9),
         };
-        let said = announcement(
+        let said = before::lines(
             &recording,
             &choices,
             &table,
@@ -148,7 +148,14 @@ impl TraceSession {
         let running = Running {
             header,
             connections: connections(&choices, &recording),
-            load: Recorded::new(name, recording.clone(), prompts.clone(), envelope, choices.hints),
+            load: Recorded::new(
+                name,
+                recording.clone(),
+                prompts.clone(),
+                envelope,
+                choices.hints,
+                theoretical,
+            ),
             machine: RequestReplay::new(table, choices.starts, choices.limits),
             client: Client::new(target.client, clock)?,
             pages: target.pages,
@@ -313,74 +320,4 @@ fn options(choices: &Choices, args: &RunArgs) -> BTreeMap<String, Value> {
         ("min_tokens".to_owned(), json!(args.send.min_tokens)),
         ("insecure".to_owned(), json!(args.send.insecure)),
     ])
-}
-
-/// What should be known before a replay starts.
-fn announcement(
-    recording: &Recording,
-    choices: &Choices,
-    table: &Timetable,
-    schedule: &Schedule,
-    facts: &TraceFacts,
-    max_model_len: Option<u64>,
-) -> Vec<String> {
-    let how = match choices.starts {
-        Starts::Slots(slots) => format!("{} loop, {slots} at once", choices.mode.word()),
-        Starts::Due => format!("{} loop over {:.1} s", choices.mode.word(), facts.span_s),
-    };
-    let mut lines = vec![format!(
-        "{how}: {} requests in {} sessions of {}, to {}",
-        facts.planned, facts.sessions, facts.file, facts.endpoint
-    )];
-    if facts.skipped_failed > 0 {
-        lines.push(format!(
-            "note: {} rows that failed when they were recorded are left out; --include-failed sends them",
-            facts.skipped_failed
-        ));
-    }
-    if facts.skipped_empty > 0 {
-        lines.push(format!(
-            "note: {} rows without prompt tokens are left out",
-            facts.skipped_empty
-        ));
-    }
-    if schedule.gaps_cut > 0 {
-        lines.push(format!(
-            "note: {} silences cut, {:.1} s in all",
-            schedule.gaps_cut, schedule.silence_cut_s
-        ));
-    }
-    if facts.sidecar && choices.form == Form::Chat {
-        lines.push(
-            "note: over chat the server's template stands before and between the recorded blocks, so that its prefix cache \
-             finds them only nearly as recorded; --endpoint completions sends them exactly"
-                .to_owned(),
-        );
-    }
-    if let Some(limit) = max_model_len {
-        let too_long = |request: &&trace::recording::Request| {
-            request.prompt_tokens() + u64::from(request.output_tokens.max(1)) > limit
-        };
-        let count = recording.requests.iter().filter(too_long).count();
-        if count > 0 {
-            lines.push(format!(
-                "warning: {count} requests are longer than the server's context of {limit} tokens, which will refuse them"
-            ));
-        }
-    }
-    if choices.starts == Starts::Due && choices.limits.window_s.is_finite() {
-        let window_ns = choices.limits.window_s * 1e9;
-        let late = table
-            .due_ns
-            .iter()
-            .filter(|due_ns| **due_ns as f64 >= window_ns)
-            .count();
-        if late > 0 {
-            lines.push(format!(
-                "warning: {late} requests are due after the {} s of --duration-s and are never sent",
-                choices.limits.window_s
-            ));
-        }
-    }
-    lines
 }

@@ -58,11 +58,39 @@ fn events_say_what_happens_and_hold_no_secret() {
 }
 
 #[test]
-fn without_the_variable_nothing_is_logged() {
+fn without_the_variable_no_step_is_logged() {
     for level in [None, Some(""), Some("off")] {
         let (said, _) = run(level);
         assert!(
             !said.contains("DEBUG") && !said.contains("request ended"),
+            "{level:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_warning_is_seen_unless_it_is_turned_off() {
+    let folder = testkit::tempdir().unwrap();
+    for (level, seen) in [
+        (None, true),
+        (Some("warn"), true),
+        (Some("off"), false),
+        (Some("error"), false),
+    ] {
+        let mut command = command(&["corpus", "fetch", "semianalysis_cc_traces_weka_062126_256k"]);
+        // A folder is no file that a token could stand in; nobody listens on the port.
+        command
+            .env_remove("HF_TOKEN")
+            .env("HF_HOME", folder.path())
+            .env("HF_TOKEN_PATH", folder.path());
+        command.env("HF_ENDPOINT", "http://127.0.0.1:9");
+        if let Some(level) = level {
+            command.env("TURNMILL_LOG", level);
+        }
+        let said = err(&command.output().unwrap());
+        assert_eq!(
+            said.contains("the hub token cannot be read"),
+            seen,
             "{level:?}: {said}"
         );
     }

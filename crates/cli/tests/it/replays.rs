@@ -114,6 +114,15 @@ fn open_sends_what_the_file_says_when_it_says() {
         (124, Some(124), Some(3), Some(6 * 16)),
     ];
     assert_eq!(seen, expected);
+    // A cache that forgets nothing would have had them, too: whole blocks alone.
+    let theoretical = run
+        .records
+        .iter()
+        .map(|record| (record.theoretical_hit_blocks, record.theoretical_total_blocks));
+    assert_eq!(
+        theoretical.collect::<Vec<_>>(),
+        [(0, 6), (4, 6), (0, 12), (6, 9), (6, 7)]
+    );
     let asked: Vec<Value> = server
         .log()
         .iter()

@@ -132,7 +132,16 @@ fn simulate_prints_aiperf_s_event_logs() {
     );
 }
 
-/// The fork's logs are compared whole where the state machine is tested; here, that the options reach it.
+#[test]
+fn simulate_prints_the_fork_s_event_logs() {
+    check("agentx1012_c4_seed42", &["--dialect", "agentx-1.0"]);
+    // The grace period is a timer among the others, so it shows in the order at one instant.
+    check(
+        "agentx1012_c4_seed42_inferencex_flags",
+        &["--warm-s", "0.7", "--warmup-grace-s", "1800"],
+    );
+}
+
 #[test]
 fn keys_of_the_fork_choose_its_rules() {
     let warmup = |log: &Value| -> Vec<String> {

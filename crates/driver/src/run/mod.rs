@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use record::marks::{Mark, RunEvent, Stop};
-use record::request::{CancelCause, Outcome, Phase, RequestRecord, Stamps, Usage};
+use record::request::{CancelCause, Outcome, Phase, RequestRecord};
 use record::server_metrics::encode::EncodedLines;
 use replay::{Action, Asked, Event, Machine, RequestKey, RunEnd};
 use tokio::sync::{mpsc, watch};
@@ -325,49 +325,6 @@ impl<M: Machine, L: Load<Ask = M::Ask>> Run<M, L> {
             stop: Stop::Abort,
             reason: String::new(),
         })
-    }
-}
-
-/// A record that says nothing yet but when its request is due.
-fn blank(due_ns: u64) -> RequestRecord {
-    RequestRecord {
-        request_id: String::new(),
-        sequence: 0,
-        phase: Phase::Profiling,
-        lane: 0,
-        tree_pass: 0,
-        conversation_id: String::new(),
-        trace_id: String::new(),
-        session_id: String::new(),
-        parent_session_id: None,
-        turn_index: 0,
-        turns_total: 0,
-        depth: 0,
-        marker: String::new(),
-        slo_class: None,
-        isl_planned: 0,
-        osl_planned: 0,
-        theoretical_hit_blocks: 0,
-        theoretical_total_blocks: 0,
-        body_bytes: 0,
-        response_bytes: 0,
-        held_ns: 0,
-        stamps: Stamps {
-            due_ns,
-            ..Stamps::default()
-        },
-        chunks: Vec::new(),
-        reasoning_chunks: 0,
-        parse_lag_max_ns: 0,
-        http_status: None,
-        finish_reason: None,
-        done_seen: false,
-        malformed_events: 0,
-        usage: Usage::default(),
-        outcome: Outcome::Ok,
-        failure_kind: None,
-        cancel_cause: None,
-        error: None,
     }
 }
 

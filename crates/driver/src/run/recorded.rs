@@ -11,9 +11,10 @@ use replay::StreamId;
 use replay::requests::Ask;
 use serde_json::value::{RawValue, to_raw_value};
 use trace::recording::{Recording, Request};
+use trace::sharing::Hits;
 
 use super::names::Names;
-use super::{Load, Prepare, blank};
+use super::{Load, Prepare};
 use crate::body::BodySource;
 use crate::client::Outgoing;
 
@@ -36,6 +37,8 @@ pub struct Recorded {
     parts: Arc<Parts>,
     trace: String,
     names: Names,
+    /// Of each request; `None` when nothing tells.
+    theoretical: Option<Vec<Hits>>,
 }
 
 struct Parts {
@@ -46,16 +49,18 @@ struct Parts {
 }
 
 impl Recorded {
-    /// For a replay of `recording`, called `trace`.
+    /// For a replay of `recording`, called `trace`; `theoretical` are the hits of a cache that forgets nothing, for each request.
     pub fn new(
         trace: String,
         recording: Arc<Recording>,
         prompts: Arc<RecordedPrompts>,
         envelope: Envelope,
         hints: SloHints,
+        theoretical: Option<Vec<Hits>>,
     ) -> Self {
         Self {
             trace,
+            theoretical,
             names: Names::random(),
             parts: Arc::new(Parts {
                 recording,
@@ -75,6 +80,11 @@ impl Load for Recorded {
         let request = &recording.requests[ask.index];
         let session = recording.session_of(request);
         let rounds = session.map_or(1, |place| recording.sessions[place].rounds.len());
+        let hits = self
+            .theoretical
+            .as_ref()
+            .map(|hits| hits[ask.index])
+            .unwrap_or_default();
         // A single request is a session of its own, numbered behind the others.
         let stream = session.unwrap_or(recording.sessions.len() + ask.index) as u64;
         RequestRecord {
@@ -93,8 +103,10 @@ impl Load for Recorded {
                 .map(str::to_owned),
             isl_planned: self.parts.prompts.tokens(recording, request),
             osl_planned: output_limit(request),
+            theoretical_hit_blocks: u64::from(hits.hit),
+            theoretical_total_blocks: u64::from(hits.total),
             held_ns: (ask.held * 1e9) as u64,
-            ..blank(due_ns)
+            ..RequestRecord::due(due_ns)
         }
     }
 

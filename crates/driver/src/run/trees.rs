@@ -8,7 +8,7 @@ use replay::Plan;
 use tree::Trace;
 
 use super::names::Names;
-use super::{Load, Prepare, blank, phase};
+use super::{Load, Prepare, phase};
 use crate::client::Outgoing;
 use crate::prompts::{Drawing, Prompts};
 
@@ -82,7 +82,7 @@ impl Load for Trees {
             osl_planned: send.max_tokens_override.unwrap_or(turn.max_tokens),
             theoretical_hit_blocks: turn.cache.hit_blocks,
             theoretical_total_blocks: turn.cache.total_blocks,
-            ..blank(due_ns)
+            ..RequestRecord::due(due_ns)
         }
     }
 

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use driver::body::WholeBody;
 use driver::cancel::Cancellation;
-use driver::client::Outgoing;
+use driver::client::{Client, ClientOptions, Outgoing};
+use driver::clock::Clock;
+use driver::endpoint::{CHAT_PATH, Endpoint};
+use driver::tls::TlsOptions;
 use record::request::{FailureKind, Outcome};
 
 use crate::script::{
@@ -217,4 +221,50 @@ async fn many_at_once() {
     // On a very busy machine a stream may end before another starts, and leave it its connection.
     assert!(client.opened_connections() <= STREAMS as u64 + client.replaced_connections());
     assert!(client.opened_connections() > STREAMS as u64 / 2);
+}
+
+/// Many tasks on several threads take each other's connections as soon as they are free.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn stamps_are_those_of_the_request_whoever_has_the_connection_next() {
+    const TASKS: usize = 16;
+    const REQUESTS: usize = 250;
+    let server = sim::Server::start(sim::Config::instant()).unwrap();
+    let client = Arc::new(
+        Client::new(
+            ClientOptions::new(
+                Endpoint::new(&server.url(), CHAT_PATH).unwrap(),
+                TlsOptions::default().client_config().unwrap(),
+            ),
+            Clock::start(),
+        )
+        .unwrap(),
+    );
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..TASKS {
+        let client = client.clone();
+        tasks.spawn(async move {
+            for _ in 0..REQUESTS {
+                let body = r#"{"messages":[{"role":"user","content":"a"}],"model":"sim","stream":true,"max_completion_tokens":1}"#;
+                let record = client.send(planned(), Outgoing::new(WholeBody::new(body)), Cancellation::never()).await;
+                assert_eq!(record.error, None);
+                let stamps = record.stamps;
+                let order = [
+                    Some(stamps.start_ns),
+                    stamps.headers_written_ns,
+                    stamps.body_written_ns,
+                    stamps.first_byte_ns,
+                    stamps.first_content_ns,
+                    stamps.stream_end_ns,
+                ];
+                assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{stamps:?}");
+            }
+        });
+    }
+    while let Some(ended) = tasks.join_next().await {
+        ended.unwrap();
+    }
+    assert!(
+        client.opened_connections() < (TASKS * REQUESTS / 4) as u64,
+        "connections are used again"
+    );
 }

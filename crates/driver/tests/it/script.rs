@@ -13,7 +13,7 @@ use driver::client::{Client, ClientOptions, Outgoing};
 use driver::clock::Clock;
 use driver::endpoint::{CHAT_PATH, Endpoint};
 use driver::tls::TlsOptions;
-use record::request::{Outcome, Phase, RequestRecord, Stamps, Usage};
+use record::request::{Outcome, RequestRecord, Stamps, Usage};
 
 /// What the server does next on a connection. At the end of its script it closes it.
 #[derive(Clone, Debug)]
@@ -257,34 +257,19 @@ impl BodySource for Slices {
 pub(crate) fn planned() -> RequestRecord {
     RequestRecord {
         request_id: "6e8bc430-9c3a-4f0e-8a53-0123456789ab".into(),
-        sequence: 0,
-        phase: Phase::Profiling,
-        lane: 0,
-        tree_pass: 0,
         conversation_id: "t".into(),
         trace_id: "t".into(),
         session_id: "11111111-2222-3333-4444-555555555555".into(),
-        parent_session_id: None,
-        turn_index: 0,
         turns_total: 1,
-        depth: 0,
-        marker: String::new(),
-        slo_class: None,
         isl_planned: 3,
         osl_planned: 2,
-        theoretical_hit_blocks: 0,
-        theoretical_total_blocks: 0,
-        body_bytes: 0,
         response_bytes: 99,
-        held_ns: 0,
         stamps: Stamps {
             stream_end_ns: Some(1),
             first_content_ns: Some(1),
             ..Stamps::default()
         },
-        chunks: Vec::new(),
         reasoning_chunks: 99,
-        parse_lag_max_ns: 0,
         http_status: Some(99),
         finish_reason: Some("nonsense".into()),
         done_seen: true,
@@ -294,8 +279,7 @@ pub(crate) fn planned() -> RequestRecord {
             ..Usage::default()
         },
         outcome: Outcome::Cancelled,
-        failure_kind: None,
-        cancel_cause: None,
         error: Some("nonsense".into()),
+        ..RequestRecord::due(0)
     }
 }

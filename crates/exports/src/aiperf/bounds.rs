@@ -58,10 +58,10 @@ pub(crate) fn all_met(bounds: &[Bound], seen: &Observed<'_>) -> Option<bool> {
     (!bounds.is_empty()).then(|| bounds.iter().all(|bound| bound.is_met(seen)))
 }
 
-/// The bounds of the run's SLO class. aiperf has one set of bounds; with more than one class there is none, and no goodput.
+/// The bounds of the run's SLO class. aiperf has one set of bounds; where they do not hold for every request there is none, and
+/// no goodput.
 pub(crate) fn of_classes(header: &RunHeader) -> Vec<Bound> {
-    let mut classes = header.slo.values();
-    let (Some(slo), None) = (classes.next(), classes.next()) else {
+    let Some(slo) = header.only_slo() else {
         return Vec::new();
     };
     [

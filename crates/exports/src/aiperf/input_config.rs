@@ -21,7 +21,7 @@ pub(crate) fn of(header: &RunHeader, options: &Options) -> Value {
             "endpoint",
             Some(json!({
                 "urls": [base],
-                "type": "chat",
+                "type": header.endpoint_type(),
                 "path": path,
                 "streaming": true,
                 "use_server_token_count": true,
@@ -52,7 +52,11 @@ fn dataset(header: &RunHeader, replay: Choice<'_>) -> Value {
     object([
         ("name", Some("main".into())),
         ("type", Some("file".into())),
-        ("path", replay("corpus/source/file")),
+        (
+            "path",
+            replay("corpus/source/file")
+                .or_else(|| header.trace.as_ref().map(|trace| trace.file.clone().into())),
+        ),
         ("format", replay("corpus/format").map(|_| "weka_trace".into())),
         ("entries", header.selection.map(|selection| selection.kept.into())),
         ("random_seed", Some(header.seed.into())),
@@ -66,11 +70,14 @@ fn profiling(header: &RunHeader, replay: Choice<'_>) -> Value {
     object([
         ("name", Some("profiling".into())),
         ("kind", Some("profiling".into())),
-        ("type", Some("concurrency".into())),
+        ("type", header.held_concurrency().map(|_| "concurrency".into())),
         ("duration", limit("duration_s")),
-        ("concurrency", Some(header.concurrency.into())),
+        ("concurrency", header.held_concurrency().map(Value::from)),
         ("grace_period", limit("grace_s")),
-        ("timing_mode", Some("agentic_replay".into())),
+        (
+            "timing_mode",
+            header.trace.is_none().then(|| "agentic_replay".into()),
+        ),
         ("failed_request_threshold", limit("failed_request_threshold")),
         ("trajectory_start_min_ratio", replay("trajectory_start/min_ratio")),
         ("trajectory_start_max_ratio", replay("trajectory_start/max_ratio")),

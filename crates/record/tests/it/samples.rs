@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::header::{Digests, Host, RunHeader, ServerFacts, ServerUrl, ValidityInputs};
-use record::request::{ContentChunk, Outcome, Phase, RequestRecord, Stamps, Usage};
+use record::request::{ContentChunk, Outcome, RequestRecord, Stamps, Usage};
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -21,25 +21,17 @@ pub(crate) fn answered(sequence: u64, written: u64, chunk_times: &[u64]) -> Requ
     RequestRecord {
         request_id: format!("request-{sequence}"),
         sequence,
-        phase: Phase::Profiling,
-        lane: 0,
-        tree_pass: 0,
         conversation_id: "trace_a::sa:1".into(),
         trace_id: "trace_a".into(),
         session_id: format!("session-{sequence}"),
-        parent_session_id: None,
-        turn_index: 0,
         turns_total: 3,
-        depth: 0,
         marker: "0123456789ab".into(),
-        slo_class: None,
         isl_planned: 100,
         osl_planned: chunks.len() as u64,
         theoretical_hit_blocks: 1,
         theoretical_total_blocks: 4,
         body_bytes: 900,
         response_bytes: 1200,
-        held_ns: 0,
         stamps: Stamps {
             due_ns: written * MS,
             start_ns: written * MS,
@@ -60,16 +52,11 @@ pub(crate) fn answered(sequence: u64, written: u64, chunk_times: &[u64]) -> Requ
             reasoning_tokens: None,
         },
         chunks,
-        reasoning_chunks: 0,
         parse_lag_max_ns: 1000,
         http_status: Some(200),
         finish_reason: Some("length".into()),
         done_seen: true,
-        malformed_events: 0,
-        outcome: Outcome::Ok,
-        failure_kind: None,
-        cancel_cause: None,
-        error: None,
+        ..RequestRecord::due(0)
     }
 }
 

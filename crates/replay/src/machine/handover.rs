@@ -141,7 +141,12 @@ impl Replay {
                 offset_ms: if rules.hand_over_on_trace_clock {
                     on_trace_clock(&trace, conversation, turn, tree.origin_ms)
                 } else {
-                    rest_of_delay(&trace, conversation, turn, returned_at.map(|at| now - at))
+                    rest_of_delay(
+                        &trace,
+                        conversation,
+                        turn,
+                        returned_at.map(|at| between_ms(at, now)),
+                    )
                 },
                 waiting,
                 join_turn: None,
@@ -175,15 +180,15 @@ fn on_trace_clock(trace: &Trace, conversation: ConversationIndex, turn: usize, o
         .max(0.0)
 }
 
-/// What is left of the turn's recorded delay after so many seconds; nothing of a turn that was due already.
-fn rest_of_delay(
-    trace: &Trace,
-    conversation: ConversationIndex,
-    turn: usize,
-    waited_s: Option<Seconds>,
-) -> f64 {
+/// What is left of the turn's recorded delay after so many ms; nothing of a turn that was due already.
+fn rest_of_delay(trace: &Trace, conversation: ConversationIndex, turn: usize, waited_ms: Option<f64>) -> f64 {
     let delay_ms = trace.conversations[conversation].turns[turn]
         .delay_ms
         .unwrap_or(0.0);
-    waited_s.map_or(0.0, |waited_s| (delay_ms - waited_s.max(0.0) * 1000.0).max(0.0))
+    waited_ms.map_or(0.0, |waited_ms| (delay_ms - waited_ms.max(0.0)).max(0.0))
+}
+
+/// From one instant to another, on the clock of whole nanoseconds that stock aiperf reads here.
+fn between_ms(from: Seconds, to: Seconds) -> f64 {
+    ((to * 1e9).round() - (from * 1e9).round()) / 1e6
 }

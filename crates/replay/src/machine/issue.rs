@@ -1,39 +1,43 @@
 //! From a turn that is due to a request on the wire: barrier, stop checks, numbering.
 
+use super::deferred::Then;
 use super::phases::Stage;
 use super::{Action, Phase, Replay, Send};
+use crate::Warmup;
 use crate::live::{Order, TreeId, Via};
 use tree::TurnRef;
 
 impl Replay {
     /// Sends the turn, or holds it until its recorded predecessors have ended. Once cache pressure is over it holds
-    /// everything: what becomes due then is handed over.
-    pub(super) fn submit(&mut self, order: Order) {
+    /// everything: what becomes due then is handed over. Gives the first requests of children that start with it.
+    pub(super) fn submit(&mut self, order: Order) -> Vec<Order> {
         let Some(trace) = self.trace_of(order.tree) else {
-            return;
+            return Vec::new();
         };
         let Some(tree) = self.trees.get_mut(&order.tree) else {
-            return;
+            return Vec::new();
         };
         let replaying = self.phase.stage != Stage::Priming;
         if replaying && (self.phase.holds_all || !tree.barrier.is_open(&trace, order.turn)) {
             tree.barrier.hold(&trace, order.turn, order);
             self.stuck.suspect(order.tree);
             self.rearm_expired_watchdog(order.tree);
-            return;
+            return Vec::new();
         }
-        self.issue(order);
+        self.issue(order)
     }
 
-    /// Sends the turn unless the phase sends nothing more, or its lane has had its share.
-    pub(super) fn issue(&mut self, order: Order) {
+    /// Sends the turn unless the phase sends nothing more, or its lane has had its share. Gives the first requests of children
+    /// that start with it.
+    pub(super) fn issue(&mut self, order: Order) -> Vec<Order> {
         if !self.may_send() {
             self.refuse(order);
         } else if self.has_lane_share(&order) {
-            self.send(order);
+            return self.send(order);
         } else {
             self.hand_over.defer(order);
         }
+        Vec::new()
     }
 
     /// A turn that will never be sent. Its child is done, so that joins and trees do not wait for it; not so, in stock
@@ -45,11 +49,11 @@ impl Replay {
         let is_child = trace.conversations[order.turn.conversation].depth > 0;
         let settles = match order.via {
             Via::Next | Via::Spawn => true,
-            Via::Start => self.rules().window_end_settles_children,
+            Via::Start => self.rules().window_end_settles_children && self.phase.stage == Stage::Window,
             Via::Primer | Via::Join | Via::JoinDelay => false,
         };
         if is_child && settles {
-            self.end_child(order.tree, order.turn.conversation);
+            self.end_child(order.tree, order.turn.conversation, Then::Nothing);
         }
     }
 
@@ -61,16 +65,31 @@ impl Replay {
                 .settings
                 .request_cap
                 .is_some_and(|request_cap| phase.sent >= request_cap);
-        !phase.sending_complete && !capped && phase.window_end.is_none_or(|end| self.now < end)
+        let over = match phase.stage {
+            Stage::Pressure => phase.holds_all,
+            Stage::Priming | Stage::Window => phase.window_end.is_some_and(|end| self.is_due(end)),
+        };
+        !phase.sending_complete && !capped && !over
     }
 
-    fn send(&mut self, order: Order) {
+    /// Whether a lane may take another tree. As the time of cache pressure ends it still may: its first turn is held then, and
+    /// handed over.
+    pub(super) fn may_start_tree(&self) -> bool {
+        match (self.phase.stage, self.settings.warmup) {
+            (Stage::Pressure, Warmup::PressureFor(_)) => !self.phase.sending_complete,
+            _ => self.may_send(),
+        }
+    }
+
+    fn send(&mut self, order: Order) -> Vec<Order> {
         let Some(tree) = self.trees.get(&order.tree) else {
-            return;
+            return Vec::new();
         };
         let conversation = order.turn.conversation;
         let stream = |index| tree.streams.get(&index).map(|stream| stream.id);
-        let Some(id) = stream(conversation) else { return };
+        let Some(id) = stream(conversation) else {
+            return Vec::new();
+        };
         let parent = self.traces[tree.trace].conversations[conversation]
             .parent
             .and_then(stream);
@@ -93,13 +112,15 @@ impl Replay {
         self.phase.sent += 1;
         self.in_flight.insert(sent.request, (order.tree, order.turn));
         self.watch_sent(order.tree);
-        self.actions.push(Action::Send(Box::new(sent)));
-        self.spawn_overlapping(order.tree, order.turn);
+        self.act(Action::Send(Box::new(sent)));
+        self.spawn_overlapping(order.tree, order.turn)
     }
 
     /// The conversation's next turn, after its recorded delay; cache pressure knows no delays.
-    pub(super) fn follow(&mut self, tree: TreeId, turn: TurnRef) {
-        let Some(trace) = self.trace_of(tree) else { return };
+    pub(super) fn follow(&mut self, tree: TreeId, turn: TurnRef, then: Then) {
+        let Some(trace) = self.trace_of(tree) else {
+            return self.go(then);
+        };
         let next = TurnRef {
             turn: turn.turn + 1,
             ..turn
@@ -115,9 +136,10 @@ impl Replay {
             due,
         };
         if delay_s > 0.0 {
-            self.timers.arm(due, order);
+            self.arm(order);
+            self.go(then);
         } else {
-            self.submit(order);
+            self.submit_then(order, then);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Lanes: the trees they hold, their markers, and how a stage lets them go on (`aiperf-replay` §2.5, §4.3, §5.2).
 
+use super::deferred::Then;
 use super::{Replay, StreamId};
 use crate::barrier::Barrier;
 use crate::joins::Joins;
 use crate::live::{Order, Stream, Tree, TreeId, Via, Watchdog};
 use crate::snapshot::{StreamStart, next_usable};
 use crate::{Seconds, marker_hex};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use tree::TurnRef;
 
 /// A lane's tree, and where its streams go on.
@@ -193,38 +194,40 @@ impl Replay {
             }
             self.arm_join_delay(tree, turn, (root.offset_ms - shift_ms) / 1000.0);
         }
-        for stream in going() {
-            let turn = TurnRef {
+        let order = |stream: &StreamStart| Order {
+            tree,
+            turn: TurnRef {
                 conversation: stream.conversation,
                 turn: stream.next_turn,
-            };
-            let order = Order {
-                tree,
-                turn,
-                via: Via::Start,
-                due: self.now,
-            };
-            self.start_at(order, (stream.offset_ms - shift_ms) / 1000.0);
+            },
+            via: Via::Start,
+            due: self.now,
+        };
+        let streams = going()
+            .map(|stream| (order(stream), (stream.offset_ms - shift_ms) / 1000.0))
+            .collect();
+        self.start_streams(tree, streams);
+    }
+
+    /// Starts streams one after the other, each after so many seconds.
+    pub(super) fn start_streams(&mut self, tree: TreeId, mut streams: VecDeque<(Order, Seconds)>) {
+        while let Some((order, offset_s)) = streams.pop_front() {
+            if offset_s <= 0.0 {
+                return self.submit_then(order, Then::Lane(tree, streams));
+            }
+            let due = self.now + offset_s;
+            self.arm(Order { due, ..order });
         }
         self.arm_watchdog(tree);
     }
 
-    pub(super) fn start_at(&mut self, order: Order, offset_s: Seconds) {
-        if offset_s > 0.0 {
-            let due = self.now + offset_s;
-            self.timers.arm(due, Order { due, ..order });
-        } else {
-            self.submit(order);
-        }
-    }
-
     /// Gives a drained lane its next tree, from the beginning of the next trace.
     pub(super) fn recycle(&mut self, lane: u32) {
-        if !self.may_send() {
-            return;
+        if !self.may_start_tree() {
+            return self.go(Then::Done);
         }
         let Some(trace) = next_usable(&mut self.plan.sampler, &self.traces) else {
-            return;
+            return self.go(Then::Done);
         };
         let tree = self.open_tree(lane, trace, true);
         self.mint(tree);
@@ -232,11 +235,12 @@ impl Replay {
             conversation: 0,
             turn: 0,
         };
-        self.submit(Order {
+        let order = Order {
             tree,
             turn,
             via: Via::Start,
             due: self.now,
-        });
+        };
+        self.submit_then(order, Then::Done);
     }
 }

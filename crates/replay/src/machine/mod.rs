@@ -4,6 +4,8 @@
 //! immediately: after all returns of the same instant.
 
 mod deferred;
+mod due;
+mod ends;
 mod handover;
 mod idle;
 mod issue;
@@ -20,6 +22,7 @@ use crate::live::{Order, Tree, TreeId};
 use crate::timers::Timers;
 use crate::{Plan, Rules, Seconds, Settings};
 use deferred::DeferredQueue;
+pub(crate) use due::{Due, Effect};
 use handover::HandOver;
 use idle::IdleCheck;
 use lanes::Resume;
@@ -64,6 +67,16 @@ pub enum Event {
     Interrupt,
     /// The run cannot go on: nothing new is sent and requests in flight are cancelled.
     Abort,
+}
+
+/// What a step of the machine comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cause {
+    Event(Event),
+    /// An instant that was set has come.
+    Due(Due),
+    /// A pass later: the first of what was put off.
+    PutOff,
 }
 
 /// How a request ended.
@@ -278,7 +291,10 @@ pub struct Replay {
     abandoned_joins: usize,
     requests: RequestKey,
     streams: u64,
-    actions: Vec<Action>,
+    /// What the step at hand has led to.
+    effects: Vec<Effect>,
+    /// Effects that are not actions are wanted too.
+    is_shown: bool,
     ended: Option<RunEnd>,
 }
 
@@ -305,27 +321,22 @@ impl Replay {
             abandoned_joins: 0,
             requests: 0,
             streams: 0,
-            actions: Vec::new(),
+            effects: Vec::new(),
+            is_shown: false,
             ended: None,
         }
     }
 
     /// Works through `event` at `now`, which never goes back, and gives what follows from it.
     pub fn handle(&mut self, now: Seconds, event: Event) -> Vec<Action> {
-        debug_assert!(now >= self.now, "time goes forward: {now} after {}", self.now);
-        self.now = now.max(self.now);
-        if self.ended.is_none() {
-            match event {
-                Event::Start => self.start_warmup(),
-                Event::Wake => self.fire_due(),
-                Event::Returned { request, outcome } => self.settle(request, outcome),
-                Event::Interrupt => self.interrupt(),
-                Event::Abort => self.give_up(RunEnd::Aborted),
-            }
-            self.conclude();
-            self.look_for_stuck_lanes();
-        }
-        std::mem::take(&mut self.actions)
+        let actions = |effect| match effect {
+            Effect::Action(action) => Some(action),
+            _ => None,
+        };
+        self.step(now, Cause::Event(event))
+            .into_iter()
+            .filter_map(actions)
+            .collect()
     }
 
     /// When the machine wants [`Event::Wake`] next, if nothing else comes first.
@@ -339,6 +350,7 @@ impl Replay {
             self.sleeps.earliest(),
             self.phase.next_deadline(),
             self.next_watchdog(),
+            self.next_guard(),
         ];
         deadlines
             .into_iter()
@@ -400,7 +412,7 @@ impl Replay {
     }
 
     fn mark(&mut self, mark: Mark) {
-        self.actions.push(Action::Mark(mark));
+        self.act(Action::Mark(mark));
     }
 }
 

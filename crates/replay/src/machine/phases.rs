@@ -1,9 +1,10 @@
-//! Phases: how they begin, when they stop sending, and when they end (`aiperf-replay` §4, §5.2, §5.6).
+//! Phases: how they begin, and how one follows the other (`aiperf-replay` §4, §5.2, §5.6).
 
+use super::deferred::{PhaseStep, Then};
+use super::due::{Due, Effect};
 use super::idle::Occasion;
-use super::{Action, Mark, Phase, Replay, RunEnd};
-use crate::dialect::{CANCEL_SETTLE_S, PRESSURE_POLL_S};
-use crate::live::{Order, Via};
+use super::{Mark, Phase, Replay, RunEnd};
+use crate::live::Order;
 use crate::{Seconds, Warmup};
 
 /// Longest time that requests in flight may take after the first interrupt; a shorter grace period holds instead.
@@ -26,19 +27,24 @@ pub(super) struct PhaseState {
     pub(super) start: Seconds,
     /// When sending ends at the latest.
     pub(super) window_end: Option<Seconds>,
-    /// When what is in flight is cancelled.
-    cancel_at: Option<Seconds>,
-    /// When the phase ends although it still waits for something.
-    force_at: Option<Seconds>,
-    /// When the end of cache pressure looks next whether all requests have returned.
-    poll_at: Option<Seconds>,
+    /// When what is in flight is cancelled; once it has been, when the phase ends although it still waits for something.
+    pub(super) cancel_at: Option<Seconds>,
+    /// When the end of cache pressure looks next whether all requests have returned; infinite while it does.
+    pub(super) poll_at: Option<Seconds>,
+    /// The deadlines that have come, and are or will be noticed.
+    pub(super) window_end_came: bool,
+    pub(super) grace_end_came: bool,
+    /// The steps that have been noticed.
+    pub(super) noticed: Vec<PhaseStep>,
+    /// Those that will be.
+    pub(super) noticing: Vec<PhaseStep>,
     pub(super) sent: u64,
     pub(super) sending_complete: bool,
     /// Turns that become due are held, whatever the barrier says.
     pub(super) holds_all: bool,
-    cancelled: bool,
+    pub(super) cancelled: bool,
     /// Set when the run is to end before its time.
-    stopping: Option<RunEnd>,
+    pub(super) stopping: Option<RunEnd>,
 }
 
 impl PhaseState {
@@ -48,8 +54,11 @@ impl PhaseState {
             start,
             window_end: None,
             cancel_at: None,
-            force_at: None,
             poll_at: None,
+            window_end_came: false,
+            grace_end_came: false,
+            noticed: Vec::new(),
+            noticing: Vec::new(),
             sent: 0,
             sending_complete: false,
             holds_all: false,
@@ -68,15 +77,14 @@ impl PhaseState {
 
     pub(super) fn next_deadline(&self) -> Option<Seconds> {
         if !self.sending_complete {
-            return self.window_end;
+            return self.window_end.filter(|_| !self.window_end_came);
         }
-        if self.cancelled {
-            return self.force_at;
-        }
-        [self.cancel_at, self.poll_at]
-            .into_iter()
-            .flatten()
-            .reduce(f64::min)
+        let grace_end = self.cancel_at.filter(|_| !self.grace_end_came);
+        [grace_end, self.poll_at].into_iter().flatten().reduce(f64::min)
+    }
+
+    pub(super) fn has_noticed(&self, step: PhaseStep) -> bool {
+        self.noticed.contains(&step)
     }
 }
 
@@ -95,7 +103,12 @@ impl Replay {
             } else {
                 (max_lead_ms - lead_ms) / 1000.0
             };
-            self.start_at(order, offset_s);
+            if offset_s > 0.0 {
+                let due = self.now + offset_s;
+                self.arm(Order { due, ..order });
+            } else {
+                self.submit_then(order, Then::Nothing);
+            }
         }
         self.check_idle(Occasion::Other);
     }
@@ -105,7 +118,8 @@ impl Replay {
         let window_end = self.now + self.settings.duration_s;
         self.phase.window_end = Some(window_end);
         self.phase.cancel_at = Some(window_end + self.settings.grace_s);
-        self.idle.begin_phase();
+        self.begin_idle_checks();
+        self.show(Effect::Set(Due::WindowEnd, window_end));
         self.stuck.begin_phase();
         self.mark(Mark::PhaseStart {
             phase: Phase::Profiling,
@@ -116,34 +130,6 @@ impl Replay {
             self.start_lane(lane, start);
         }
         self.check_idle(Occasion::Other);
-        self.run_deferred();
-    }
-
-    pub(super) fn fire_due(&mut self) {
-        self.look_again_later();
-        self.run_watchdogs();
-        let timers = self.timers.take_due(self.now);
-        let timer_fired = !timers.is_empty();
-        let mut due: Vec<_> = timers.into_iter().chain(self.sleeps.take_due(self.now)).collect();
-        due.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (at, order) in due {
-            let order = Order { due: at, ..order };
-            match order.via {
-                Via::JoinDelay => self.end_join_delay(order),
-                _ => self.submit(order),
-            }
-        }
-        self.run_deferred();
-        if timer_fired {
-            self.check_idle(Occasion::Other);
-        }
-    }
-
-    /// The end of cache pressure was looked for, and requests are still in flight.
-    fn look_again_later(&mut self) {
-        while !self.in_flight.is_empty() && self.phase.poll_at.is_some_and(|at| self.is_due(at)) {
-            self.phase.poll_at = self.phase.poll_at.map(|at| at + PRESSURE_POLL_S);
-        }
     }
 
     pub(super) fn interrupt(&mut self) {
@@ -177,9 +163,23 @@ impl Replay {
                 if !self.has_sent_all() {
                     return;
                 }
+                // A window's end was noticed as it came.
+                if !self.phase.has_noticed(PhaseStep::WindowEnd) && !self.notices(PhaseStep::Sent) {
+                    return;
+                }
                 self.complete_sending();
+                if !self.waits() {
+                    self.complete_phase();
+                    continue;
+                }
+                self.begin_to_wait();
             }
-            if self.waits() && !self.passes_deadline() {
+            let is_noticing = self.phase.noticing.contains(&PhaseStep::Returned);
+            if !is_noticing && self.waits() && !self.passes_deadline() {
+                return;
+            }
+            // The end of cache pressure was looked for.
+            if self.phase.stage != Stage::Pressure && !self.notices(PhaseStep::Returned) {
                 return;
             }
             self.complete_phase();
@@ -187,7 +187,7 @@ impl Replay {
     }
 
     /// The primers have all returned, and the warm-up has a second stage.
-    fn pressure_begins(&self) -> bool {
+    pub(super) fn pressure_begins(&self) -> bool {
         self.phase.stage == Stage::Priming
             && self.settings.warmup != Warmup::Primers
             && self.phase.stopping.is_none()
@@ -209,114 +209,8 @@ impl Replay {
                 self.settings
                     .request_cap
                     .is_some_and(|request_cap| self.phase.sent >= request_cap)
-                    || self.phase.window_end.is_some_and(|end| self.now >= end)
+                    || self.phase.has_noticed(PhaseStep::WindowEnd)
             }
-        }
-    }
-
-    /// Whether the phase waits for something. Children that have not ended and joins that have not opened keep the
-    /// measurement from ending, even if nothing will come of them any more: stock behaviour. The end of cache pressure is
-    /// seen only when it is looked for, and then before a return whose children have just been held has led to anything else.
-    fn waits(&self) -> bool {
-        let in_flight = !self.in_flight.is_empty();
-        if self.phase.stopping.is_some() {
-            return in_flight;
-        }
-        match self.phase.stage {
-            Stage::Priming => in_flight,
-            Stage::Pressure => {
-                in_flight || self.deferred.sends() || self.phase.poll_at.is_some_and(|at| !self.is_due(at))
-            }
-            Stage::Window => in_flight || self.has_branch_work(),
-        }
-    }
-
-    fn has_branch_work(&self) -> bool {
-        self.abandoned_joins > 0
-            || self
-                .trees
-                .values()
-                .any(|tree| tree.open_children > 0 || tree.joins.any())
-    }
-
-    /// Whether a deadline ends the phase although it still waits.
-    fn passes_deadline(&mut self) -> bool {
-        if self.phase.cancelled {
-            return self.phase.force_at.is_some_and(|at| self.now >= at);
-        }
-        if self.phase.cancel_at.is_some_and(|at| self.now >= at) {
-            if self.phase.stage == Stage::Pressure {
-                self.phase.stopping.get_or_insert(RunEnd::WarmupTimedOut);
-            }
-            self.cancel_all(self.phase.stopping.unwrap_or(RunEnd::Complete));
-            return self.in_flight.is_empty();
-        }
-        // Without a deadline nothing but the requests in flight is waited for: no join can come any more.
-        let endless = self.phase.cancel_at.is_none_or(f64::is_infinite);
-        endless && self.phase.stage == Stage::Window && self.in_flight.is_empty() && self.sleeps.is_empty()
-    }
-
-    fn cancel_all(&mut self, why: RunEnd) {
-        if self.phase.cancelled {
-            return;
-        }
-        self.phase.cancelled = true;
-        self.phase.force_at = Some(self.now + CANCEL_SETTLE_S);
-        self.mark(Mark::CancelAll {
-            at: self.now,
-            in_flight: self.in_flight.len(),
-        });
-        if !self.in_flight.is_empty() {
-            self.actions.push(Action::CancelAll(why));
-        }
-    }
-
-    fn complete_sending(&mut self) {
-        self.phase.sending_complete = true;
-        self.mark(Mark::SendingComplete {
-            phase: self.phase.name(),
-            at: self.now,
-        });
-        if self.phase.stage == Stage::Pressure {
-            self.phase.holds_all = true;
-            self.phase.poll_at = (!self.in_flight.is_empty()).then_some(self.now + PRESSURE_POLL_S);
-            self.phase
-                .cancel_at
-                .get_or_insert(self.now + self.settings.warmup_grace_s);
-        } else {
-            self.drop_what_is_pending();
-        }
-        self.deferred.forget_recycles();
-    }
-
-    /// Timers and held turns of a phase that sends nothing more.
-    fn drop_what_is_pending(&mut self) {
-        let dropped = self.timers.take_all();
-        if self.rules().window_end_settles_children {
-            for order in dropped.into_iter().filter(|order| order.via != Via::JoinDelay) {
-                self.refuse(order);
-            }
-            let delayed: Vec<_> = self
-                .trees
-                .iter()
-                .flat_map(|(tree, live)| live.joins.delayed().into_iter().map(|turn| (*tree, turn)))
-                .collect();
-            for (tree, turn) in delayed {
-                self.end_join_delay(Order {
-                    tree,
-                    turn,
-                    via: Via::JoinDelay,
-                    due: self.now,
-                });
-            }
-        }
-        let held: Vec<_> = self
-            .trees
-            .values_mut()
-            .flat_map(|tree| tree.barrier.take_held())
-            .collect();
-        for (_, order) in held {
-            self.refuse(order);
         }
     }
 
@@ -325,6 +219,9 @@ impl Replay {
             phase: self.phase.name(),
             at: self.now,
         });
+        for due in [Due::WindowEnd, Due::GraceEnd] {
+            self.show(Effect::Drop(due));
+        }
         if let (Phase::Warmup, None) = (self.phase.name(), self.phase.stopping) {
             if self.phase.stage == Stage::Pressure {
                 self.hand_lanes_over();

@@ -2,6 +2,8 @@
 //! (`aiperf-replay` §4.6).
 
 use super::Replay;
+use super::deferred::PhaseStep;
+use super::due::{Due, Effect};
 use super::lanes::Start;
 use super::phases::Stage;
 use crate::Warmup;
@@ -12,16 +14,16 @@ impl Replay {
     pub(super) fn start_pressure(&mut self) {
         let rules = self.rules();
         self.phase.stage = Stage::Pressure;
-        self.phase.window_end = match self.settings.warmup {
-            Warmup::PressureFor(seconds) => Some(self.now + seconds),
-            Warmup::Primers | Warmup::PressureRequests(_) => None,
-        };
+        if let Warmup::PressureFor(seconds) = self.settings.warmup {
+            let end = self.now + seconds;
+            self.phase.window_end = Some(end);
+            self.show(Effect::Set(Due::WindowEnd, end));
+        }
         self.hand_over.begin_pressure(rules, self.now);
         self.lane_requests = vec![0; self.resumes.len()];
         for lane in 0..self.resumes.len() {
             self.start_lane(lane, Start::AtOnce);
         }
-        self.run_deferred();
     }
 
     /// Whether the lane may send one more, which is then counted. Everything is held from the request on that fills the last
@@ -47,7 +49,7 @@ impl Replay {
     /// Whether cache pressure sends nothing more: its time is over, every lane has had its share, or nothing is left that
     /// could send.
     pub(super) fn pressure_is_over(&self) -> bool {
-        self.phase.window_end.is_some_and(|end| self.now >= end)
+        self.phase.has_noticed(PhaseStep::PressureEnd)
             || self.phase.holds_all
             || (self.phase.window_end.is_none() && self.in_flight.is_empty() && self.deferred.is_empty())
     }

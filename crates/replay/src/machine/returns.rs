@@ -1,6 +1,6 @@
 //! What follows from the end of a request, in aiperf's order (`aiperf-replay` §3.1).
 
-use super::deferred::Deferred;
+use super::deferred::{Deferred, Then};
 use super::idle::Occasion;
 use super::phases::Stage;
 use super::{Outcome, Phase, Replay, RequestKey, RunEnd};
@@ -14,76 +14,90 @@ impl Replay {
             return;
         };
         self.stuck.suspect(tree);
-        let waits = match self.phase.stage {
+        match self.phase.stage {
             Stage::Priming => {
                 self.hand_over.primer_returned(tree, turn);
-                false
+                self.watch_returned(tree);
+                self.finish_return(turn, outcome);
             }
             Stage::Pressure | Stage::Window => self.settle_turn(tree, turn, outcome),
-        };
-        if self.phase.name() == Phase::Warmup && turn.conversation == 0 && outcome == Outcome::Failed {
-            self.root_failed_in_warmup();
-        }
-        if !waits {
-            self.check_idle(Occasion::Return);
         }
     }
 
-    /// Stock behaviour: the run ends at the first; a context overflow is counted and no more.
-    fn root_failed_in_warmup(&mut self) {
-        if self.settings.on_primer_failure == OnPrimerFailure::Abort {
-            self.give_up(RunEnd::PrimerFailed);
+    fn settle_turn(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) {
+        let conversation = self.trace_of(tree).map(|trace| {
+            let conversation = &trace.conversations[turn.conversation];
+            (conversation.depth, conversation.turns.len())
+        });
+        let then = Then::Settle(tree, turn, outcome);
+        match conversation {
+            Some((depth, turns)) if depth > 0 && turn.turn + 1 == turns => {
+                self.end_child(tree, turn.conversation, then);
+            }
+            _ => self.go(then),
         }
     }
 
-    /// What follows from the end of a turn. True when the rest of it waits until children that start at once have been sent.
-    fn settle_turn(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) -> bool {
-        let Some(trace) = self.trace_of(tree) else {
-            return false;
-        };
-        let conversation = &trace.conversations[turn.conversation];
-        let is_final = turn.turn + 1 == conversation.turns.len();
-        if conversation.depth > 0 && is_final {
-            self.end_child(tree, turn.conversation);
+    /// What follows from the end of a turn, once its child has ended if the turn was its last.
+    pub(super) fn settle_rest(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) {
+        let trace = self.trace_of(tree);
+        let turns = trace
+            .as_ref()
+            .map(|trace| trace.conversations[turn.conversation].turns.len());
+        let is_final = turns.is_none_or(|turns| turn.turn + 1 == turns);
+        if let Some(trace) = trace {
+            self.end_in_barrier(tree, &trace, turn);
         }
-        self.end_in_barrier(tree, &trace, turn);
         self.watch_returned(tree);
         if self.phase.stage == Stage::Pressure {
             self.hand_over.returned(tree, turn, is_final, self.now);
         }
-        if !is_cut_short(outcome, is_final) {
-            let at_once = self.spawn_remaining(tree, turn);
-            if !at_once.is_empty() {
-                self.deferred
-                    .push(Deferred::Children(at_once, Some((tree, turn, outcome))));
-                return true;
-            }
+        let at_once = if is_cut_short(outcome, is_final) {
+            Vec::new()
+        } else {
+            self.spawn_remaining(tree, turn)
+        };
+        self.after_children(at_once, Then::GoOn(tree, turn, outcome));
+    }
+
+    /// The end of a return. Stock behaviour: the run ends at the first root that fails in the warm-up; a context overflow is
+    /// counted and no more.
+    pub(super) fn finish_return(&mut self, turn: TurnRef, outcome: Outcome) {
+        let fails =
+            self.phase.name() == Phase::Warmup && turn.conversation == 0 && outcome == Outcome::Failed;
+        if fails && self.settings.on_primer_failure == OnPrimerFailure::Abort {
+            self.give_up(RunEnd::PrimerFailed);
         }
-        self.go_on(tree, turn, outcome);
-        false
+        self.check_idle(Occasion::Return);
     }
 
     /// The conversation's next turn, or its end.
     pub(super) fn go_on(&mut self, tree: TreeId, turn: TurnRef, outcome: Outcome) {
-        let Some(trace) = self.trace_of(tree) else { return };
+        let then = Then::Finish(turn, outcome);
+        let Some(trace) = self.trace_of(tree) else {
+            return self.go(then);
+        };
         let conversation = &trace.conversations[turn.conversation];
         let is_child = conversation.depth > 0;
         let is_final = turn.turn + 1 == conversation.turns.len();
         let ends = is_final || is_cut_short(outcome, is_final);
         if !is_cut_short(outcome, is_final) && self.stands_at_join(tree, turn) {
-            return;
+            return self.go(then);
         }
         // After cache pressure a turn that is due is handed over, not refused.
         if !ends && (self.may_send() || self.phase.stage == Stage::Pressure) {
-            self.follow(tree, turn);
-        } else if is_child && !is_final {
-            self.end_child(tree, turn.conversation);
-        } else if !is_child && ends {
+            return self.follow(tree, turn, then);
+        }
+        if is_child && !is_final {
+            return self.end_child(tree, turn.conversation, then);
+        }
+        if !is_child && ends {
             if let Some(live) = self.trees.get_mut(&tree) {
                 live.root_pending = false;
             }
             self.drain_if_done(tree);
         }
+        self.go(then);
     }
 
     /// Whether the conversation's next turn waits for children; its recorded delay runs from now where it counts.
@@ -107,17 +121,17 @@ impl Replay {
         let Some(live) = self.trees.get_mut(&tree) else {
             return;
         };
-        for (turn, order) in live.barrier.end(trace, turn) {
-            if self.phase.holds_all {
+        let released = live.barrier.end(trace, turn);
+        if self.phase.holds_all {
+            for (turn, order) in released {
                 live.barrier.hold(trace, turn, order);
-            } else {
-                // It was due before, but could not be late while it was held.
-                let order = Order {
-                    due: self.now,
-                    ..order
-                };
-                self.deferred.push(Deferred::Released(order));
             }
+            return;
+        }
+        for (_, order) in released {
+            // It was due before, but could not be late while it was held.
+            let due = self.now;
+            self.defer(Deferred::Released(Order { due, ..order }));
         }
     }
 
@@ -140,29 +154,26 @@ impl Replay {
         if let Some(live) = self.trees.get_mut(&tree) {
             live.joins.delay(turn);
             let due = self.now + delay_s;
-            self.timers.arm(
+            self.arm(Order {
+                tree,
+                turn,
+                via: Via::JoinDelay,
                 due,
-                Order {
-                    tree,
-                    turn,
-                    via: Via::JoinDelay,
-                    due,
-                },
-            );
+            });
         }
     }
 
     /// The recorded delay of a turn at which its parent stands is over.
-    pub(super) fn end_join_delay(&mut self, order: Order) {
+    pub(super) fn end_join_delay(&mut self, order: Order, then: Then) {
         let goes_on = self
             .trees
             .get_mut(&order.tree)
             .is_some_and(|live| live.joins.end_delay(order.turn));
         if goes_on {
-            self.submit(Order {
-                via: Via::Join,
-                ..order
-            });
+            let via = Via::Join;
+            self.submit_then(Order { via, ..order }, then);
+        } else {
+            self.go(then);
         }
     }
 }

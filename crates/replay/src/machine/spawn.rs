@@ -1,43 +1,46 @@
 //! Children: when a turn starts them, and what their end opens (`aiperf-replay` §3.2, §3.3).
 
-use super::deferred::Deferred;
+use super::deferred::Then;
+use super::due::{Due, Effect};
 use super::phases::Stage;
 use super::{Replay, StreamId};
 use crate::joins::{self, Seed};
 use crate::live::{Order, Stream, TreeId, Via};
 use crate::snapshot::branch_start_ms;
+use std::collections::VecDeque;
 use tree::{BranchIndex, ConversationIndex, Trace, TurnRef};
 
 impl Replay {
-    /// Starts, as a root's turn is sent, the branches that had begun before the turn's recorded end.
-    pub(super) fn spawn_overlapping(&mut self, tree: TreeId, turn: TurnRef) {
+    /// Starts, as a root's turn is sent, the branches that had begun before the turn's recorded end. Gives the first requests of
+    /// those children that start at once.
+    pub(super) fn spawn_overlapping(&mut self, tree: TreeId, turn: TurnRef) -> Vec<Order> {
         if self.phase.stage == Stage::Priming {
-            return;
+            return Vec::new();
         }
-        let Some(trace) = self.trace_of(tree) else { return };
+        let Some(trace) = self.trace_of(tree) else {
+            return Vec::new();
+        };
         let parent = &trace.conversations[turn.conversation];
         let recorded = &parent.turns[turn.turn];
         let (Some(start), Some(api)) = (recorded.timestamp_ms, recorded.api_time_ms) else {
-            return;
+            return Vec::new();
         };
         if parent.depth > 0 || api <= 0.0 {
-            return;
+            return Vec::new();
         }
         let overlaps = |branch: &BranchIndex| {
             branch_start_ms(&trace, &parent.branches[*branch]).is_some_and(|begun| begun < start + api)
         };
         let branches: Vec<_> = recorded.spawns.iter().copied().filter(overlaps).collect();
         if branches.is_empty() {
-            return;
+            return Vec::new();
         }
         let at_once = self.spawn(tree, &trace, turn.conversation, &branches, Some(start));
-        if !at_once.is_empty() {
-            self.deferred.push(Deferred::Children(at_once, None));
-        }
         if let Some(tree) = self.trees.get_mut(&tree) {
             tree.spawned_early
                 .extend(branches.iter().map(|branch| (turn.conversation, *branch)));
         }
+        at_once
     }
 
     /// Starts, as a turn returns, the branches that were not started as it was sent. Gives the first requests of those that
@@ -97,12 +100,11 @@ impl Replay {
         };
         for &(child, offset_s) in due.iter().filter(|(_, offset_s)| *offset_s > 0.0) {
             let at = self.now + offset_s;
-            let timers = if self.rules().child_timers_move {
-                &mut self.timers
+            if self.rules().child_timers_move {
+                self.arm(order(child, at));
             } else {
-                &mut self.sleeps
-            };
-            timers.arm(at, order(child, at));
+                self.arm_sleep(order(child, at));
+            }
         }
         due.iter()
             .filter(|(_, offset_s)| *offset_s <= 0.0)
@@ -180,40 +182,49 @@ impl Replay {
         }
     }
 
-    /// A child has sent its last: joins that waited for it may open, and its tree may be drained.
-    pub(super) fn end_child(&mut self, tree_id: TreeId, child: ConversationIndex) {
-        let Some(trace) = self.trace_of(tree_id) else {
-            return;
-        };
-        let Some(tree) = self.trees.get_mut(&tree_id) else {
-            return;
+    /// A child has sent its last: joins that waited for it may open, and its tree may be drained; `then` follows.
+    pub(super) fn end_child(&mut self, tree_id: TreeId, child: ConversationIndex, then: Then) {
+        let Some((trace, tree)) = self.trace_of(tree_id).zip(self.trees.get_mut(&tree_id)) else {
+            return self.go(then);
         };
         let Some(stream) = tree.streams.get_mut(&child).filter(|stream| stream.open) else {
-            return;
+            return self.go(then);
         };
         stream.open = false;
         let (branch, gates) = stream.origin.clone().unwrap_or_default();
         let parent = trace.conversations[child].parent.unwrap_or_default();
-        let opened: Vec<_> = gates
+        let opened = gates
             .into_iter()
             .filter(|gate| tree.joins.end_child(parent, *gate, branch))
             .collect();
-        for gate in opened {
-            let turn = TurnRef {
-                conversation: parent,
-                turn: gate,
-            };
-            self.submit(Order {
+        self.open_joins(tree_id, parent, opened, then);
+    }
+
+    /// Lets a parent go on at joins that a child's end has opened; then the child is done with.
+    pub(super) fn open_joins(
+        &mut self,
+        tree_id: TreeId,
+        parent: ConversationIndex,
+        mut gates: VecDeque<usize>,
+        then: Then,
+    ) {
+        if let Some(gate) = gates.pop_front() {
+            let order = Order {
                 tree: tree_id,
-                turn,
+                turn: TurnRef {
+                    conversation: parent,
+                    turn: gate,
+                },
                 via: Via::Join,
                 due: self.now,
-            });
+            };
+            return self.submit_then(order, Then::Joins(tree_id, parent, gates, Box::new(then)));
         }
         if let Some(tree) = self.trees.get_mut(&tree_id) {
             tree.open_children -= 1;
         }
         self.drain_if_done(tree_id);
+        self.go(then);
     }
 
     /// Frees the lane of a tree of which nothing is left; the lane takes its next tree after the event at hand.
@@ -227,7 +238,10 @@ impl Replay {
         }
         if let Some(tree) = self.trees.remove(&tree_id) {
             self.abandoned_joins += usize::from(tree.joins.any());
-            self.deferred.push(Deferred::Recycle(tree.lane));
+            if tree.watchdog.at.is_some() {
+                self.show(Effect::Drop(Due::Watchdog(tree_id)));
+            }
+            self.defer_recycle(tree.lane);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Only in a dialect that has the rule, only in the measurement, and only when the cap is set.
 
 use super::Replay;
+use super::due::{Due, Effect};
 use super::phases::Stage;
 use crate::Seconds;
 use crate::live::TreeId;
@@ -23,15 +24,24 @@ impl Replay {
     }
 
     /// A request of the tree is on its way.
-    pub(super) fn watch_sent(&mut self, tree: TreeId) {
-        if let Some(tree) = self.trees.get_mut(&tree) {
+    pub(super) fn watch_sent(&mut self, id: TreeId) {
+        if let Some(tree) = self.trees.get_mut(&id) {
             tree.in_flight += 1;
-            tree.watchdog = crate::live::Watchdog::default();
+            let watched = std::mem::take(&mut tree.watchdog).at.is_some();
+            if watched {
+                self.show(Effect::Drop(Due::Watchdog(id)));
+            }
         }
     }
 
-    /// A request of the tree has returned.
+    /// A request of the tree has returned. If that was the tree's last, the fork watches it all the same.
     pub(super) fn watch_returned(&mut self, tree: TreeId) {
+        if !self.trees.contains_key(&tree) {
+            if let Some(cap) = self.trace_cap() {
+                self.show(Effect::Set(Due::Watchdog(tree), self.now + cap));
+            }
+            return;
+        }
         let idles = self.trees.get_mut(&tree).is_some_and(|tree| {
             tree.in_flight = tree.in_flight.saturating_sub(1);
             tree.watchdog.expired &= tree.in_flight > 0;
@@ -43,12 +53,15 @@ impl Replay {
     }
 
     /// Watches a tree that idles; one that has idled for the cap already is looked at again at once.
-    pub(super) fn arm_watchdog(&mut self, tree: TreeId) {
+    pub(super) fn arm_watchdog(&mut self, id: TreeId) {
         let Some(cap) = self.trace_cap() else { return };
         let now = self.now;
-        if let Some(tree) = self.trees.get_mut(&tree).filter(|tree| tree.in_flight == 0) {
+        if let Some(tree) = self.trees.get_mut(&id).filter(|tree| tree.in_flight == 0) {
             let wait = if tree.watchdog.expired { 0.0 } else { cap };
-            tree.watchdog.at.get_or_insert(now + wait);
+            if tree.watchdog.at.is_none() {
+                tree.watchdog.at = Some(now + wait);
+                self.show(Effect::Set(Due::Watchdog(id), now + wait));
+            }
         }
     }
 
@@ -59,27 +72,24 @@ impl Replay {
         }
     }
 
-    /// Pulls in the timers of every tree that has idled for the cap.
-    pub(super) fn run_watchdogs(&mut self) {
+    /// Trees that have idled for the cap.
+    pub(super) fn due_watchdogs(&self) -> Vec<TreeId> {
         if self.trace_cap().is_none() {
-            return;
+            return Vec::new();
         }
-        let now = self.now;
-        let due = |at: Option<Seconds>| at.is_some_and(|at| at <= now);
-        let idle: Vec<TreeId> = self
-            .trees
-            .iter()
-            .filter(|(_, tree)| due(tree.watchdog.at))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in idle {
-            if let Some(tree) = self.trees.get_mut(&id) {
-                tree.watchdog = crate::live::Watchdog {
-                    at: None,
-                    expired: true,
-                };
-                self.timers.pull_in_those(now, |order| order.tree == id);
-            }
+        let due = |at: Option<Seconds>| at.is_some_and(|at| at <= self.now);
+        let idle = self.trees.iter().filter(|(_, tree)| due(tree.watchdog.at));
+        idle.map(|(id, _)| *id).collect()
+    }
+
+    /// Pulls in the timers of a tree that has idled for the cap.
+    pub(super) fn run_watchdog(&mut self, id: TreeId) {
+        if let Some(tree) = self.trees.get_mut(&id) {
+            tree.watchdog = crate::live::Watchdog {
+                at: None,
+                expired: true,
+            };
+            self.pull_in(0.0, |order| order.tree == id);
         }
     }
 }

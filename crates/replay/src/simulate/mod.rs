@@ -3,12 +3,12 @@
 //! Answers come exactly when the model says, messages take no time, timers are exact. What is written down is what
 //! aiperf's own event log holds (`aiperf-replay` §12).
 
+mod event_loop;
 mod heap;
 
-use crate::machine::{Action, Event, Mark, Outcome, Phase, Replay, Send};
+use crate::machine::{Mark, Phase, Replay, Send};
 use crate::{Plan, Seconds, Settings};
-use heap::Heap;
-use std::collections::VecDeque;
+use event_loop::EventLoop;
 use std::sync::Arc;
 use tree::{Trace, Turn};
 
@@ -111,93 +111,18 @@ pub fn simulate(
     plan: Plan,
     model: &ServiceModel,
 ) -> Vec<Logged> {
-    let mut run = Simulation {
-        replay: Replay::new(traces.clone(), settings, plan),
-        traces,
-        model,
-        answers: Heap::new(),
-        due: VecDeque::new(),
-        log: Vec::new(),
-    };
-    run.step(0.0, Event::Start);
-    while run.replay.ended().is_none() && run.advance() {}
-    run.log
+    let replay = Replay::new(traces.clone(), settings, plan).shown();
+    let server = Server { traces, model };
+    EventLoop::new(replay, server).run()
 }
 
-struct Simulation<'a> {
-    replay: Replay,
+/// The simulated server.
+struct Server<'a> {
     traces: Arc<[Arc<Trace>]>,
     model: &'a ServiceModel,
-    /// Requests in flight by the time of their answer.
-    answers: Heap<Send>,
-    /// Answers of the instant at hand that are still to be told.
-    due: VecDeque<Send>,
-    log: Vec<Logged>,
 }
 
-impl Simulation<'_> {
-    /// Passes to the next instant at which something happens; false when nothing will. Answers come before timers.
-    fn advance(&mut self) -> bool {
-        match (self.answers.earliest(), self.replay.next_deadline()) {
-            (Some(at), deadline) if deadline.is_none_or(|deadline| at <= deadline) => {
-                self.due = self.answers.take_due(at).into();
-                while let Some(sent) = self.due.pop_front() {
-                    self.answer(at, sent);
-                }
-                true
-            }
-            (_, Some(deadline)) => {
-                self.step(deadline, Event::Wake);
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn answer(&mut self, at: Seconds, sent: Send) {
-        let request = sent.request;
-        let failure = self.failure(&sent);
-        let outcome = match failure {
-            None => Outcome::Ok,
-            Some(failure) if failure.is_overflow => Outcome::Overflow,
-            Some(_) => Outcome::Failed,
-        };
-        let error = failure.map(|failure| failure.text.clone());
-        self.log.push(Logged::Returned { at, sent, error });
-        self.step(at, Event::Returned { request, outcome });
-    }
-
-    fn step(&mut self, now: Seconds, event: Event) {
-        for action in self.replay.handle(now, event) {
-            match action {
-                Action::Send(sent) => {
-                    let at = now + self.duration(&sent);
-                    self.log.push(Logged::Sent((*sent).clone()));
-                    self.answers.push(at, *sent);
-                }
-                Action::Mark(mark) => self.log.push(Logged::Mark(mark)),
-                Action::CancelAll(_) => self.cancel(now),
-            }
-        }
-    }
-
-    fn cancel(&mut self, now: Seconds) {
-        let mut in_flight: Vec<_> = self.answers.take_all();
-        in_flight.extend(self.due.drain(..));
-        in_flight.sort_by_key(|sent| sent.request);
-        for sent in in_flight {
-            let request = sent.request;
-            self.log.push(Logged::Cancelled { at: now, sent });
-            self.step(
-                now,
-                Event::Returned {
-                    request,
-                    outcome: Outcome::Cancelled,
-                },
-            );
-        }
-    }
-
+impl Server<'_> {
     fn turn(&self, sent: &Send) -> (&str, &Turn) {
         let conversation = &self.traces[sent.trace].conversations[sent.turn.conversation];
         (&conversation.id, &conversation.turns[sent.turn.turn])

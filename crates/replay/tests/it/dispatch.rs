@@ -13,7 +13,7 @@ fn glob(pattern: &str) -> Glob {
     Glob(pattern.to_string())
 }
 
-fn recorded(warm_s: f64) -> ServiceModel {
+pub(crate) fn recorded(warm_s: f64) -> ServiceModel {
     ServiceModel {
         service: Service::Recorded,
         service_for: Vec::new(),
@@ -35,7 +35,7 @@ fn failing(conversation: &str, turns: &[usize], text: &str, is_overflow: bool) -
     }
 }
 
-fn check(name: &str, model: &ServiceModel) {
+pub(crate) fn check(name: &str, model: &ServiceModel) {
     let case = vector(&format!("dispatch_{name}.json"));
     let traces = traces(&case["traces"]);
     let settings = settings(&case);
@@ -45,8 +45,19 @@ fn check(name: &str, model: &ServiceModel) {
         case["warmup_request_count"].as_u64().unwrap()
     );
     let log = simulate(traces.clone(), settings, plan, model);
-    let ours = by_instant(&events(&log, &traces));
-    let theirs = by_instant(list(&case["events"]));
+    compare(name, &log, &traces, Seconds::INFINITY);
+}
+
+/// The log and that of the vector must be the same before the instant.
+pub(crate) fn compare(name: &str, log: &[Logged], traces: &[std::sync::Arc<Trace>], until: Seconds) {
+    let case = vector(&format!("dispatch_{name}.json"));
+    let before = |events: &[Value]| {
+        let mut instants = by_instant(events);
+        instants.retain(|micros, _| (*micros as f64) < until * 1e6);
+        instants
+    };
+    let ours = before(&events(log, traces));
+    let theirs = before(list(&case["events"]));
     for (instant, theirs) in &theirs {
         assert_eq!(ours.get(instant), Some(theirs), "{name} at {instant} µs");
     }
@@ -58,7 +69,7 @@ fn check(name: &str, model: &ServiceModel) {
 }
 
 /// The events of each instant, sorted, without regard to their order.
-pub(crate) fn by_instant(events: &[Value]) -> BTreeMap<i64, Vec<String>> {
+fn by_instant(events: &[Value]) -> BTreeMap<i64, Vec<String>> {
     let mut instants: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     for event in events {
         let micros = (event["t"].as_f64().unwrap() * 1e6).round() as i64;
@@ -89,7 +100,7 @@ fn request(kind: &str, at: Seconds, sent: &Send, traces: &[std::sync::Arc<Trace>
         "conversation": &*conversation.id, "turn": sent.turn.turn})
 }
 
-pub(crate) fn events(log: &[Logged], traces: &[std::sync::Arc<Trace>]) -> Vec<Value> {
+fn events(log: &[Logged], traces: &[std::sync::Arc<Trace>]) -> Vec<Value> {
     let mut events = Vec::new();
     for logged in log {
         let event = match logged {

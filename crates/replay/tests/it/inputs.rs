@@ -137,6 +137,15 @@ pub(crate) fn blank() -> Turn {
 /// The settings that a vector states; `sampling` stands in plans only.
 pub(crate) fn settings(vector: &Value) -> Settings {
     let flags = &vector["extra_flags"];
+    let grace_s = vector["grace_s"].as_f64().unwrap_or(30.0);
+    let warmup = match (
+        flags["agentic_cache_warmup_duration"].as_f64(),
+        flags["warmup_requests_per_lane"].as_u64(),
+    ) {
+        (Some(seconds), _) => Warmup::PressureFor(seconds),
+        (_, Some(requests)) => Warmup::PressureRequests(requests),
+        _ => Warmup::Primers,
+    };
     let name = vector["name"].as_str().unwrap_or_default();
     Settings {
         dialect: if name.contains("agentx") {
@@ -155,18 +164,13 @@ pub(crate) fn settings(vector: &Value) -> Settings {
             _ => Sampling::Sequential,
         },
         duration_s: vector["duration_s"].as_f64().unwrap_or(900.0),
-        grace_s: vector["grace_s"].as_f64().unwrap_or(30.0),
+        grace_s,
         system_idle_gap_cap_s: vector["system_idle_gap_cap_s"].as_f64().unwrap_or(10.0),
         trace_idle_gap_cap_s: flags["trace_idle_gap_cap_seconds"].as_f64(),
-        warmup: match (
-            flags["agentic_cache_warmup_duration"].as_f64(),
-            flags["warmup_requests_per_lane"].as_u64(),
-        ) {
-            (Some(seconds), _) => Warmup::PressureFor(seconds),
-            (_, Some(requests)) => Warmup::PressureRequests(requests),
-            _ => Warmup::Primers,
-        },
-        warmup_grace_s: flags["warmup_grace_period"].as_f64().unwrap_or(f64::INFINITY),
+        warmup,
+        warmup_grace_s: flags["warmup_grace_period"]
+            .as_f64()
+            .unwrap_or_else(|| warmup.default_grace_s(grace_s)),
         burst_phase_starts: flags["burst_phase_starts"].as_bool().unwrap_or(false),
         request_cap: flags["request_count"].as_u64(),
         on_primer_failure: OnPrimerFailure::Abort,

@@ -32,7 +32,15 @@ impl Run {
         run
     }
 
+    /// Tells the event, and wakes the machine as often as it wants to be woken at once.
     fn tell(&mut self, at: f64, event: Event) {
+        self.handle(at, event);
+        while self.replay.next_deadline().is_some_and(|next| next <= at) {
+            self.handle(at, Event::Wake);
+        }
+    }
+
+    fn handle(&mut self, at: f64, event: Event) {
         for action in self.replay.handle(at, event) {
             match action {
                 Action::Send(sent) => self.in_flight.push(sent.request),

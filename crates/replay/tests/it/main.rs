@@ -1,4 +1,4 @@
-//! The state machine against aiperf 0.12.0's own plans and event logs (`data/`).
+//! The state machine against the plans and event logs of aiperf 0.12.0 and of the fork (`data/`).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its vector has failed")]
 
@@ -11,3 +11,4 @@ mod invariants;
 mod plan;
 mod requests;
 mod rules;
+mod wakes;

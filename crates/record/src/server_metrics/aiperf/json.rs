@@ -189,8 +189,8 @@ pub(super) enum SliceOf {
 pub(super) fn input_config(run: &RunHeader) -> Map<String, Value> {
     let config = json!({
         "models": {"items": [{"name": run.server.model}]},
-        "endpoint": {"urls": [run.server.url.as_str()], "type": "chat", "streaming": true},
-        "phases": [{"name": "profiling", "kind": "profiling", "concurrency": (run.concurrency > 0).then_some(run.concurrency)}],
+        "endpoint": {"urls": [run.server.url.as_str()], "type": run.endpoint_type(), "streaming": true},
+        "phases": [{"name": "profiling", "kind": "profiling", "concurrency": run.held_concurrency()}],
         "server_metrics": {"enabled": true},
     });
     match config {
