@@ -3,9 +3,11 @@
 //!
 //! The server is `sim` in this process, which on two cores takes its share of them: lateness is an upper bound.
 
+use crate::control::{Control, quantile};
 use crate::files::{self, CorpusFile};
+use crate::program::Program;
 use crate::table::Line;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use corpus::verify;
 use driver::clock::Clock;
 use serde::Deserialize;
@@ -13,20 +15,11 @@ use serde::de::IgnoredAny;
 use sim::{Config, Server};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Times that the start is measured; the least counts.
 const STARTS: usize = 3;
-/// How often a child is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Longest time that a child may take to whatever is waited for.
-const WAIT_S: u64 = 300;
-/// How often the control thread wakes.
-const CONTROL_EVERY: Duration = Duration::from_millis(5);
+/// Length of a measurement.
+const DURATION_S: u32 = 20;
 /// Peak memory allowed at 64 lanes over the big corpus.
 const PEAK_MB_MAX: f64 = 500.0;
 /// Context length of the server: nothing is left out.
@@ -43,18 +36,32 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     ];
     lines.extend(starts(folder.path(), &big, clock)?);
     // The longest real traces would be primed over many minutes; all lanes at once is the worst for memory, too.
-    let run = Run::start(folder.path(), &big, 64, Pace::Burst, 10_000_000)?;
+    let run = Run::start(
+        folder.path(),
+        &big,
+        (64, DURATION_S),
+        Pace::Burst,
+        10_000_000,
+        clock,
+    )?;
     let control = Control::start(clock)?;
-    let (peak_mb, rows) = run.finish(clock)?;
+    let (peak_mb, rows) = run.finish()?;
     let mut sizes = size("big corpus, 64 lanes at once", peak_mb, &rows);
     sizes[0].at_most = Some(PEAK_MB_MAX);
     lines.extend(sizes);
     lines.extend(lateness("big corpus, 64 lanes at once", &rows, &control.end()));
     for (what, lanes, step_ns) in [("64 lanes", 64, 10_000_000), ("1,000 lanes", 1000, 100_000_000)] {
         let what = format!("demo corpus, {what}");
-        let run = Run::start(folder.path(), &demo, lanes, Pace::Recorded, step_ns)?;
+        let run = Run::start(
+            folder.path(),
+            &demo,
+            (lanes, DURATION_S),
+            Pace::Recorded,
+            step_ns,
+            clock,
+        )?;
         let control = Control::start(clock)?;
-        let (peak_mb, rows) = run.finish(clock)?;
+        let (peak_mb, rows) = run.finish()?;
         lines.extend(size(&what, peak_mb, &rows));
         lines.extend(lateness(&what, &rows, &control.end()));
     }
@@ -83,8 +90,8 @@ fn starts(folder: &Path, big: &CorpusFile, clock: Clock) -> anyhow::Result<Vec<L
             serde_json::from_slice::<IgnoredAny>(row)?;
         }
         least_scan = least_scan.min((clock.now_ns() - before) as f64 / 1e9);
-        let run = Run::start(folder, big, 64, Pace::Recorded, 10_000_000)?;
-        least_start = least_start.min(run.first_request_s(clock)?);
+        let run = Run::start(folder, big, (64, DURATION_S), Pace::Recorded, 10_000_000, clock)?;
+        least_start = least_start.min(run.first_request_s()?);
     }
     Ok(vec![
         Line::new("hash and one JSON scan, one thread", least_scan, "s"),
@@ -95,7 +102,7 @@ fn starts(folder: &Path, big: &CorpusFile, clock: Clock) -> anyhow::Result<Vec<L
 
 /// When lanes begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
+pub(crate) enum Pace {
     /// As recorded.
     Recorded,
     /// All at once.
@@ -103,86 +110,60 @@ enum Pace {
 }
 
 /// A `turnmill run` under way, and its server.
-struct Run {
+pub(crate) struct Run {
     server: Server,
     spawned_ns: u64,
-    child: Child,
+    program: Program,
     out: PathBuf,
 }
 
-impl Drop for Run {
-    fn drop(&mut self) {
-        // An error says that it has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 impl Run {
-    fn start(
+    pub(crate) fn start(
         folder: &Path,
         corpus: &CorpusFile,
-        lanes: u32,
+        (lanes, duration_s): (u32, u32),
         pace: Pace,
         step_ns: u64,
+        clock: Clock,
     ) -> anyhow::Result<Self> {
         let mut config = Config::paced(step_ns);
         config.max_model_len = MODEL_LEN;
         let server = Server::start(config)?;
         let scenario = folder.join("scenario.yaml");
-        fs::write(&scenario, files::scenario(corpus, lanes, 20))?;
+        fs::write(&scenario, files::scenario(corpus, lanes, duration_s))?;
         let out = tempfile_name(folder);
         let spawned_ns = server.clock().now_ns();
-        let child = Command::new(files::turnmill()?)
-            .arg("run")
-            .arg(&scenario)
-            .args(["--override-locks", "--url", &server.url()])
-            .args((pace == Pace::Burst).then_some("--burst-phase-starts"))
-            .arg("--corpus")
-            .arg(&corpus.path)
-            .arg("--out")
-            .arg(&out)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let program = Program::start(clock, |command| {
+            command
+                .arg("run")
+                .arg(&scenario)
+                .args(["--override-locks", "--url", &server.url()])
+                .args((pace == Pace::Burst).then_some("--burst-phase-starts"))
+                .arg("--corpus")
+                .arg(&corpus.path)
+                .arg("--out")
+                .arg(&out);
+        })?;
         Ok(Self {
             server,
             spawned_ns,
-            child,
+            program,
             out,
         })
     }
 
     /// Seconds from the start of the process to the arrival of its first request.
-    fn first_request_s(&self, clock: Clock) -> anyhow::Result<f64> {
-        let until_ns = clock.now_ns() + WAIT_S * 1_000_000_000;
-        while clock.now_ns() < until_ns {
-            let seen = self.server.log();
-            if let Some(first) = seen
-                .iter()
-                .filter(|seen| seen.nth > 0)
-                .map(|seen| seen.arrived_ns)
-                .min()
-            {
-                return Ok((first - self.spawned_ns) as f64 / 1e9);
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        bail!("no request came")
+    fn first_request_s(mut self) -> anyhow::Result<f64> {
+        let first_ns = self.program.first_request_ns(&self.server)?;
+        Ok((first_ns - self.spawned_ns) as f64 / 1e9)
     }
 
     /// Peak memory in MB, and the rows of the run's requests.
-    fn finish(mut self, clock: Clock) -> anyhow::Result<(f64, Vec<Row>)> {
-        let until_ns = clock.now_ns() + WAIT_S * 1_000_000_000;
-        let mut peak_kb = 0;
-        while self.child.try_wait()?.is_none() {
-            anyhow::ensure!(clock.now_ns() < until_ns, "the run does not end");
-            peak_kb = peak_kb.max(high_water_kb(self.child.id()).unwrap_or(0));
-            std::thread::sleep(LOOK_EVERY);
-        }
+    pub(crate) fn finish(self) -> anyhow::Result<(f64, Vec<Row>)> {
+        let ended = self.program.end()?;
         let rows = fs::read_to_string(self.out.join("requests.jsonl")).context("the run left no requests")?;
         let rows = rows.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-        Ok((peak_kb as f64 * 1024.0 / 1e6, rows))
+        Ok((ended.peak_mb, rows))
     }
 }
 
@@ -193,55 +174,16 @@ fn tempfile_name(folder: &Path) -> PathBuf {
         .expect("numbers do not end")
 }
 
-/// `VmHWM` of a process: its largest resident set so far.
-pub(crate) fn high_water_kb(process: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok()
-}
-
-/// A thread that does nothing but sleep to given instants: how late it wakes is what the machine does to anybody.
-struct Control {
-    ended: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<u64>>,
-}
-
-impl Control {
-    fn start(clock: Clock) -> anyhow::Result<Self> {
-        let ended = Arc::new(AtomicBool::new(false));
-        let end = ended.clone();
-        let thread = std::thread::Builder::new()
-            .name("control".into())
-            .spawn(move || {
-                let _ = driver::clock::tighten_timer_slack();
-                let mut late_ns = Vec::new();
-                while !end.load(Relaxed) {
-                    let due_ns = clock.now_ns() + CONTROL_EVERY.as_nanos() as u64;
-                    std::thread::sleep(CONTROL_EVERY);
-                    late_ns.push(clock.now_ns() - due_ns);
-                }
-                late_ns
-            })?;
-        Ok(Self { ended, thread })
-    }
-
-    /// How late each of its wake-ups was, in nanoseconds.
-    fn end(self) -> Vec<u64> {
-        self.ended.store(true, Relaxed);
-        self.thread.join().unwrap_or_default()
-    }
-}
-
 /// What is looked at of a row of `requests.jsonl`.
 #[derive(Deserialize)]
-struct Row {
+pub(crate) struct Row {
     due_ns: u64,
     start_ns: u64,
     body_bytes: u64,
     content_chunks: u64,
 }
 
-fn size(what: &str, peak_mb: f64, rows: &[Row]) -> Vec<Line> {
+pub(crate) fn size(what: &str, peak_mb: f64, rows: &[Row]) -> Vec<Line> {
     let line = |name: &str, value, unit| Line::new(format!("{name}; {what}"), value, unit);
     let body_bytes: u64 = rows.iter().map(|row| row.body_bytes).sum();
     let chunks: u64 = rows.iter().map(|row| row.content_chunks).sum();
@@ -271,14 +213,4 @@ fn lateness(what: &str, rows: &[Row], control: &[u64]) -> Vec<Line> {
         line("a sleeping thread's lateness p50", control_ms(0.5)),
         line("a sleeping thread's lateness p99", control_ms(0.99)),
     ]
-}
-
-/// The value with this share of the others below it.
-fn quantile(values: &[u64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    let rank = (sorted.len().saturating_sub(1)) as f64 * share;
-    sorted
-        .get(rank.round() as usize)
-        .map_or(f64::NAN, |value| *value as f64)
 }

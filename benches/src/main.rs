@@ -1,8 +1,9 @@
 //! What turnmill costs, measured as ratios within one run so that a noisy machine does not decide the outcome.
 //!
-//! Each part is a file: [`parser`], [`chunks`], [`prompts`], [`schedule`] measure one piece of the program in this process,
-//! against the least that any program would have to do, in CPU time of the measuring thread; [`capture`] looks at the clock, with the
-//! proxy and without in turn; [`load`] and [`reports`] run the built program `turnmill` as a user does. What the figures mean and what they were: `docs/performance.md`.
+//! Each part is a file: [`parser`], [`chunks`], [`prompts`], [`schedule`] measure one piece of the program in this
+//! process, against the least that any program would have to do, in CPU time of the measuring thread; [`capture`]
+//! looks at the clock, with the proxy and without in turn; [`stamps`] compares the client's stamps with the server's; [`load`], [`long`], [`reports`] and [`mod@trace`] run the built
+//! program `turnmill` as a user does. What the figures mean and what they were: `docs/performance.md`.
 //!
 //! Never part of the program and never of the tests: a figure here fails nothing.
 
@@ -11,15 +12,20 @@
 mod capture;
 mod chunks;
 mod contest;
+mod control;
 mod example;
 mod files;
 mod load;
+mod long;
 mod parser;
+mod program;
 mod prompts;
 mod reports;
 mod schedule;
+mod stamps;
 mod stream;
 mod table;
+mod trace;
 
 use clap::{Parser, ValueEnum};
 use table::Line;
@@ -46,8 +52,14 @@ enum Part {
     Schedule,
     /// A big corpus: time to the first request, peak memory, lateness.
     Load,
+    /// 512 lanes of prompts of 200,000 tokens: peak memory.
+    Long,
+    /// A thousand streams: stamps of the client against those of the server.
+    Stamps,
     /// The report of a million requests.
     Reports,
+    /// A trace file of five million rows: checking it, time to the first request, memory.
+    Trace,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -68,7 +80,10 @@ fn main() -> anyhow::Result<()> {
             Part::Prompts => prompts::measure()?,
             Part::Schedule => schedule::measure()?,
             Part::Load => load::measure()?,
+            Part::Long => long::measure()?,
+            Part::Stamps => stamps::measure()?,
             Part::Reports => reports::measure()?,
+            Part::Trace => trace::measure()?,
         };
         print!("{}", table::render(part, &lines));
     }

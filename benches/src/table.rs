@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 /// One figure.
+#[derive(Clone)]
 pub(crate) struct Line {
     /// What it is of, and against what.
     pub(crate) what: String,

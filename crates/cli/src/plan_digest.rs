@@ -40,7 +40,7 @@ pub(crate) fn of_trace(table: &Timetable, files: [&str; 2], choices: &str) -> St
     feed.text(choices);
     feed.numbers(table.due_ns.iter().copied());
     for follow in &table.follow {
-        feed.number(follow.map_or(u64::MAX, |follow| u64::from(follow.index)));
+        feed.number(follow.map_or(u64::MAX, |follow| u64::from(follow.index())));
         feed.double(follow.map(|follow| follow.think_s));
     }
     feed.hex()

@@ -4,8 +4,6 @@
 //! how the rounds of a session build on each other is a [`Context`]. Parts are [`Stretch`]es of drawn tokens: equal parts
 //! are equal tokens, and no recorded text exists. Never sends anything, and holds no prompt.
 
-use std::collections::HashMap;
-
 use trace::TraceError;
 use trace::recording::{Name, Recording, Request};
 use tree::segments::Role;
@@ -38,18 +36,15 @@ pub struct RecordedPrompts {
     drawer: Drawer,
     context: Context,
     form: Form,
-    sessions: HashMap<Name, u32>,
 }
 
 impl RecordedPrompts {
-    /// For the requests of `recording`, which every call then takes. With a sidecar, `context` is not looked at.
-    pub fn new(recording: &Recording, drawer: Drawer, context: Context, form: Form) -> Self {
-        let numbered = recording.sessions.iter().zip(0..);
+    /// For the requests of one recording, which every call takes. With a sidecar, `context` is not looked at.
+    pub fn new(drawer: Drawer, context: Context, form: Form) -> Self {
         Self {
             drawer,
             context,
             form,
-            sessions: numbered.map(|(session, number)| (session.name, number)).collect(),
         }
     }
 
@@ -67,7 +62,7 @@ impl RecordedPrompts {
             Context::Independent | Context::Continued => self.whole(request),
             Context::Accumulate => {
                 let (mut prefix, mut sum) = (u64::from(request.prefix_length), 0);
-                for (at, round) in self.rounds_before(recording, request).enumerate() {
+                for (at, round) in rounds_before(recording, request).enumerate() {
                     if at == 0 {
                         prefix = u64::from(round.prefix_length);
                     }
@@ -119,14 +114,14 @@ impl RecordedPrompts {
             Context::Independent => vec![user(self.alone(recording, request))],
             Context::Continued => {
                 let mut so_far = None;
-                for round in self.rounds_before(recording, request) {
+                for round in rounds_before(recording, request) {
                     so_far = Some(self.continued(recording, so_far, round));
                 }
                 vec![user(self.continued(recording, so_far, request).stretches)]
             }
             Context::Accumulate => {
                 let mut messages = Vec::new();
-                for round in self.rounds_before(recording, request) {
+                for round in rounds_before(recording, request) {
                     messages.push(user(self.added(recording, round, messages.is_empty())));
                     messages.push(DrawnMessage {
                         role: Role::Assistant,
@@ -201,23 +196,20 @@ impl RecordedPrompts {
             request.prompt_tokens()
         }
     }
+}
 
-    /// The recorded rounds of the request's session before it, in order.
-    fn rounds_before<'r>(
-        &self,
-        recording: &'r Recording,
-        request: &Request,
-    ) -> impl Iterator<Item = &'r Request> + use<'r> {
-        let session = self.sessions.get(&request.session);
-        let rounds = session.map_or([].as_slice(), |number| {
-            &recording.sessions[*number as usize].rounds
-        });
-        let round = request.round;
-        let requests = rounds
-            .iter()
-            .map(|position| &recording.requests[*position as usize]);
-        requests.take_while(move |earlier| earlier.round < round)
-    }
+/// The recorded rounds of the request's session before it, in order.
+fn rounds_before<'r>(
+    recording: &'r Recording,
+    request: &Request,
+) -> impl Iterator<Item = &'r Request> + use<'r> {
+    let session = recording.session_of(request);
+    let rounds = session.map_or([].as_slice(), |place| &recording.sessions[place].rounds);
+    let round = request.round;
+    let requests = rounds
+        .iter()
+        .map(|position| &recording.requests[*position as usize]);
+    requests.take_while(move |earlier| earlier.round < round)
 }
 
 /// The prompt of a round that the next one may begin with.

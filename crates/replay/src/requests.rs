@@ -9,6 +9,7 @@ use crate::machine::INTERRUPT_DRAIN_S;
 use crate::timers::Timers;
 use crate::{Action, Asked, Event, Machine, Mark, Outcome, Phase, RequestKey, RunEnd, Seconds, Standing};
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 /// When the requests of a trace are due and which follows which. Positions are those of the trace's order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,10 +23,25 @@ pub struct Timetable {
 /// The round behind a request, which waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Follow {
-    /// Its position.
-    pub index: u32,
+    /// Its position and one more: so that no follower takes no room, with millions of requests.
+    place: NonZeroU32,
     /// Seconds from the end of the answer to when it is due; finite and not negative.
     pub think_s: Seconds,
+}
+
+impl Follow {
+    /// The request at position `index`, due `think_s` seconds behind the answer.
+    pub fn new(index: u32, think_s: Seconds) -> Self {
+        Self {
+            place: NonZeroU32::MIN.saturating_add(index),
+            think_s,
+        }
+    }
+
+    /// Its position.
+    pub fn index(self) -> u32 {
+        self.place.get() - 1
+    }
 }
 
 /// What starts a request that follows none. One that follows another starts its think time behind that one's end.
@@ -114,7 +130,7 @@ impl RequestReplay {
     pub fn new(table: Timetable, starts: Starts, limits: Limits) -> Self {
         let mut follows = vec![false; table.due_ns.len()];
         for follow in table.follow.iter().flatten() {
-            follows[follow.index as usize] = true;
+            follows[follow.index() as usize] = true;
         }
         Self {
             total: table.due_ns.len() as u64,
@@ -200,7 +216,7 @@ impl RequestReplay {
         let follow = self.table.follow.get(index as usize).copied().flatten();
         match follow.filter(|_| outcome == Outcome::Ok) {
             Some(follow) => {
-                self.thinking.arm(self.now + follow.think_s, follow.index);
+                self.thinking.arm(self.now + follow.think_s, follow.index());
             }
             None => self.slots_taken -= 1,
         }

@@ -21,35 +21,48 @@ pub struct Name(u32);
 /// The different texts of a trace.
 #[derive(Clone, Debug)]
 pub struct Names {
-    known: HashMap<Box<str>, Name>,
     list: Vec<Box<str>>,
 }
 
-impl Default for Names {
-    fn default() -> Self {
-        let mut names = Self {
-            known: HashMap::new(),
-            list: Vec::new(),
-        };
-        names.of("");
-        names
-    }
-}
-
 impl Names {
-    fn of(&mut self, text: &str) -> Name {
-        if let Some(name) = self.known.get(text) {
-            return *name;
-        }
-        let name = Name(u32::try_from(self.list.len()).expect("fewer names than rows times eight"));
-        self.list.push(text.into());
-        self.known.insert(text.into(), name);
-        name
-    }
-
     /// The text.
     pub fn text(&self, name: Name) -> &str {
         &self.list[name.0 as usize]
+    }
+}
+
+/// The texts while rows go by: each is held once, and found again.
+struct Known {
+    names: HashMap<Box<str>, Name>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            names: HashMap::from([("".into(), Name::default())]),
+        }
+    }
+}
+
+impl Known {
+    fn of(&mut self, text: &str) -> Name {
+        if text.is_empty() {
+            return Name::default();
+        }
+        if let Some(name) = self.names.get(text) {
+            return *name;
+        }
+        let name = Name(u32::try_from(self.names.len()).expect("fewer names than rows times eight"));
+        self.names.insert(text.into(), name);
+        name
+    }
+
+    fn finish(self) -> Names {
+        let mut list = vec![Box::default(); self.names.len()];
+        for (text, name) in self.names {
+            list[name.0 as usize] = text;
+        }
+        Names { list }
     }
 }
 
@@ -151,7 +164,12 @@ pub struct Recording {
     pub sha256: String,
     /// What is odd about the trace.
     pub warnings: Problems,
+    /// By name: its place among the sessions, or [`NO_SESSION`].
+    places: Vec<u32>,
 }
+
+/// Place of a name that no session has.
+const NO_SESSION: u32 = u32::MAX;
 
 impl Recording {
     /// Verifies and loads a trace.
@@ -162,7 +180,7 @@ impl Recording {
         let mut taking = Taking {
             options,
             requests: Vec::new(),
-            names: Names::default(),
+            names: Known::default(),
             skipped: Skipped::default(),
         };
         let verified = verify::verify_with(reference, |row| {
@@ -197,13 +215,16 @@ impl Recording {
             skipped,
             ..
         } = taking;
+        let names = names.finish();
         requests.sort_unstable_by_key(|request| (request.at_us, request.request_id));
         let first_us = requests.first().map_or(0, |request| request.at_us);
         for request in &mut requests {
             request.at_us -= first_us;
         }
+        let (sessions, places) = sessions(&requests, &names);
         Ok(Self {
-            sessions: sessions(&requests),
+            sessions,
+            places,
             requests,
             names,
             skipped,
@@ -212,6 +233,12 @@ impl Recording {
             sha256: verified.sha256,
             warnings: verified.problems,
         })
+    }
+
+    /// Place of the request's session in [`Recording::sessions`]; `None` for a single request.
+    pub fn session_of(&self, request: &Request) -> Option<usize> {
+        let place = *self.places.get(request.session.0 as usize)?;
+        (place != NO_SESSION).then_some(place as usize)
     }
 
     /// Recorded think times of a session, for its rounds from the second on: as recorded where one is not zero, else
@@ -239,7 +266,7 @@ impl Recording {
 struct Taking {
     options: LoadOptions,
     requests: Vec<Request>,
-    names: Names,
+    names: Known,
     skipped: Skipped,
 }
 
@@ -291,26 +318,33 @@ impl Taking {
     }
 }
 
-fn sessions(requests: &[Request]) -> Vec<Session> {
-    let mut known: HashMap<Name, usize> = HashMap::new();
+/// The sessions, and by name the place of each. Rounds are counted first, so that no list has room to spare.
+fn sessions(requests: &[Request], names: &Names) -> (Vec<Session>, Vec<u32>) {
+    let mut rounds = vec![0_u32; names.list.len()];
+    for request in requests {
+        rounds[request.session.0 as usize] += 1;
+    }
+    let mut places = vec![NO_SESSION; names.list.len()];
     let mut sessions: Vec<Session> = Vec::new();
     for (position, request) in requests.iter().enumerate() {
-        if request.session == Name::default() {
+        let name = request.session;
+        if name == Name::default() {
             continue;
         }
-        let index = *known.entry(request.session).or_insert_with(|| {
+        let place = &mut places[name.0 as usize];
+        if *place == NO_SESSION {
+            *place = sessions.len() as u32; // fewer than requests, which are below REQUESTS_MAX
             sessions.push(Session {
-                name: request.session,
-                rounds: Vec::new(),
+                name,
+                rounds: Vec::with_capacity(rounds[name.0 as usize] as usize),
             });
-            sessions.len() - 1
-        });
-        sessions[index].rounds.push(position as u32); // below REQUESTS_MAX
+        }
+        sessions[*place as usize].rounds.push(position as u32); // below REQUESTS_MAX
     }
     for session in &mut sessions {
         session
             .rounds
             .sort_by_key(|position| requests[*position as usize].round);
     }
-    sessions
+    (sessions, places)
 }

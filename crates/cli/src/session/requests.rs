@@ -82,7 +82,7 @@ impl TraceSession {
         let tokenizer = Tokenizer::open(&args.prompt.tokenizer)?;
         let tokens = Arc::new(SafeTokens::of(&tokenizer)?);
         let drawer = Drawer::new(tokens, choices.seed);
-        let prompts = RecordedPrompts::new(&recording, drawer, choices.context, choices.form);
+        let prompts = RecordedPrompts::new(drawer, choices.context, choices.form);
         let prompts = Arc::new(prompts);
         refuse_endless(&recording, &prompts)?;
         let theoretical = trace::sharing::hits(&recording, trace::sharing::DISTINCT_MAX)?;

@@ -18,7 +18,7 @@ pub(super) fn of(recording: &Recording, choices: &Choices) -> (Timetable, Schedu
             let waits_s = waits_s(recording, session, choices.think, &mut draw);
             for (pair, think_s) in session.rounds.windows(2).zip(waits_s) {
                 let index = pair[1];
-                follow[pair[0] as usize] = Some(Follow { index, think_s });
+                follow[pair[0] as usize] = Some(Follow::new(index, think_s));
             }
         }
     }

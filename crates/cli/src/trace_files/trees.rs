@@ -78,8 +78,11 @@ impl<'a> Prompts<'a> for TreePrompts<'a> {
 
     fn write(mut self: Box<Self>, bundle: &mut Bundle) -> anyhow::Result<()> {
         self.planned.sort_unstable_by_key(|planned| planned.request_id);
+        // A tree that is over frees its blocks, so that memory is that of the trees that went on at the same time.
+        let places = self.planned.iter().enumerate();
+        let last: HashMap<Root, usize> = places.map(|(place, planned)| (planned.root, place)).collect();
         let mut ids = Vec::new();
-        for planned in &self.planned {
+        for (place, planned) in self.planned.iter().enumerate() {
             let conversation = &self.traces[planned.trace].conversations[planned.conversation];
             ids.clear();
             let tokens = self.chain.of(
@@ -88,6 +91,9 @@ impl<'a> Prompts<'a> for TreePrompts<'a> {
                 &mut ids,
             );
             bundle.blocks(planned.request_id, tokens, &ids)?;
+            if last[&planned.root] == place {
+                self.chain.close(planned.root);
+            }
         }
         Ok(())
     }

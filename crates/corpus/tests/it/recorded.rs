@@ -30,9 +30,9 @@ fn recording(with_sidecar: bool) -> Recording {
     Recording::load(&reference, options).unwrap()
 }
 
-fn prompts(recording: &Recording, context: Context, form: Form) -> RecordedPrompts {
+fn prompts(context: Context, form: Form) -> RecordedPrompts {
     let tokens = SafeTokens::of(&Tokenizer::builtin()).unwrap();
-    RecordedPrompts::new(recording, Drawer::new(Arc::new(tokens), 42), context, form)
+    RecordedPrompts::new(Drawer::new(Arc::new(tokens), 42), context, form)
 }
 
 fn ids(prompts: &RecordedPrompts, stretches: &[Stretch]) -> Vec<u32> {
@@ -44,7 +44,7 @@ fn ids(prompts: &RecordedPrompts, stretches: &[Stretch]) -> Vec<u32> {
 
 /// The token ids of every prompt, in order of arrival, with its request id.
 fn all(recording: &Recording, context: Context) -> Vec<(u64, Vec<u32>)> {
-    let prompts = prompts(recording, context, Form::Completions);
+    let prompts = prompts(context, Form::Completions);
     let one = |request| {
         let DrawnPrompt::Ids(stretches) = prompts.prompt(recording, request).unwrap() else {
             panic!("completions take ids");
@@ -120,7 +120,7 @@ fn independent_rounds_share_their_group_alone() {
 #[test]
 fn accumulated_rounds_hold_the_conversation_so_far() {
     let recording = recording(false);
-    let prompts = prompts(&recording, Context::Accumulate, Form::Chat);
+    let prompts = prompts(Context::Accumulate, Form::Chat);
     let find = |id| {
         recording
             .requests

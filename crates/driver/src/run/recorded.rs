@@ -1,6 +1,5 @@
 //! The requests of a trace file: their records, their prompts, their own deadlines and hints.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use record::request::RequestRecord;
 use replay::StreamId;
 use replay::requests::Ask;
 use serde_json::value::{RawValue, to_raw_value};
-use trace::recording::{Name, Recording, Request};
+use trace::recording::{Recording, Request};
 use trace::sharing::Hits;
 
 use super::names::Names;
@@ -42,7 +41,6 @@ pub struct Recorded {
     parts: Arc<Parts>,
     trace: String,
     names: Names,
-    sessions: HashMap<Name, u64>,
     /// Of each request; `None` when nothing tells.
     theoretical: Option<Vec<Hits>>,
 }
@@ -64,9 +62,7 @@ impl Recorded {
         hints: SloHints,
         theoretical: Option<Vec<Hits>>,
     ) -> Self {
-        let numbered = recording.sessions.iter().zip(0..);
         Self {
-            sessions: numbered.map(|(session, number)| (session.name, number)).collect(),
             trace,
             theoretical,
             names: Names::random(),
@@ -86,15 +82,15 @@ impl Load for Recorded {
     fn describe(&mut self, ask: &Ask, due_ns: u64) -> RequestRecord {
         let recording = &self.parts.recording;
         let request = &recording.requests[ask.index];
-        let session = self.sessions.get(&request.session).copied();
-        let rounds = session.map_or(1, |number| recording.sessions[number as usize].rounds.len());
+        let session = recording.session_of(request);
+        let rounds = session.map_or(1, |place| recording.sessions[place].rounds.len());
         let hits = self
             .theoretical
             .as_ref()
             .map(|hits| hits[ask.index])
             .unwrap_or_default();
         // A single request is a session of its own, numbered behind the others.
-        let stream = session.unwrap_or(recording.sessions.len() as u64 + ask.index as u64);
+        let stream = session.unwrap_or(recording.sessions.len() + ask.index) as u64;
         RequestRecord {
             request_id: self.names.request(ask.request),
             sequence: ask.request,

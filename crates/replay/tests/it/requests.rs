@@ -45,7 +45,7 @@ fn run(case: Case) -> Came {
     if !case.follow.is_empty() {
         follow = vec![None; case.due_s.len()];
         for (position, index, think_s) in case.follow {
-            follow[position] = Some(Follow { index, think_s });
+            follow[position] = Some(Follow::new(index, think_s));
         }
     }
     let due_ns = case.due_s.iter().map(|s| (s * 1e9) as u64).collect();

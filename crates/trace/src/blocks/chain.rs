@@ -2,7 +2,7 @@
 //!
 //! `trace-csv` §4.2 chains digests and renumbers them densely in order of first appearance. Here the renumbering is the
 //! chain: a block is looked up by (id of the block before it, what it is made of), so that equal ids are equal prompts
-//! with certainty and nothing is hashed away. Costs some fifty bytes for each different block.
+//! with certainty and nothing is hashed away. Costs some fifty bytes for each different block, until its root is closed.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,10 @@ enum Made {
 pub struct ChainIds {
     block_size: u32,
     roots: HashMap<String, Root>,
-    blocks: HashMap<(Root, u64, Made), u64>,
+    /// Of each open root.
+    blocks: HashMap<Root, HashMap<(u64, Made), u64>>,
+    /// Ids given out.
+    given: u64,
 }
 
 /// Stands for the block before the first.
@@ -49,6 +52,7 @@ impl ChainIds {
             block_size,
             roots: HashMap::new(),
             blocks: HashMap::new(),
+            given: 0,
         }
     }
 
@@ -98,8 +102,17 @@ impl ChainIds {
             [whole] => Made::Whole(*whole),
             parts => Made::Of(parts.into()),
         };
-        let next = self.blocks.len() as u64;
-        *self.blocks.entry((root, before, made)).or_insert(next)
+        let blocks = self.blocks.entry(root).or_default();
+        *blocks.entry((before, made)).or_insert_with(|| {
+            let next = self.given;
+            self.given += 1;
+            next
+        })
+    }
+
+    /// Frees what a root took; no prompt of it may follow, as its blocks would get other ids.
+    pub fn close(&mut self, root: Root) {
+        self.blocks.remove(&root);
     }
 }
 
@@ -113,6 +126,18 @@ mod tests {
             from: 0,
             tokens,
         }
+    }
+
+    #[test]
+    fn a_closed_root_leaves_its_ids_to_nobody() {
+        let mut chain = ChainIds::new(4);
+        let (first, second) = (chain.root("a"), chain.root("b"));
+        let mut ids = Vec::new();
+        chain.of(first, [piece(1, 4), piece(2, 4)], &mut ids);
+        chain.of(second, [piece(1, 4)], &mut ids);
+        chain.close(first);
+        chain.of(second, [piece(1, 4), piece(2, 4)], &mut ids);
+        assert_eq!(ids, [0, 1, 2, 2, 3]);
     }
 
     #[test]
