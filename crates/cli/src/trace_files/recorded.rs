@@ -7,7 +7,7 @@ use corpus::recorded::RecordedPrompts;
 use record::request::RequestRecord;
 use std::collections::HashMap;
 use std::sync::Arc;
-use trace::blocks::{ChainIds, Ids, Piece};
+use trace::blocks::{BlockStore, ChainIds, Ids, Piece, Root};
 use trace::bundle::Bundle;
 use trace::csv::{Optional, Row};
 use trace::recording::{Name, Recording, Request};
@@ -119,36 +119,64 @@ impl<'a> Prompts<'a> for RecordingPrompts<'a> {
 
     fn write(mut self: Box<Self>, bundle: &mut Bundle) -> anyhow::Result<()> {
         self.sent.sort_unstable();
-        let mut chain = ChainIds::new(BLOCK_TOKENS);
-        let root = chain.root("");
-        for (request_id, place) in &self.sent {
-            let request = &self.recording.requests[*place as usize];
-            if let Some(store) = &self.recording.blocks {
-                let ids = store.ids(request.request_id)?.unwrap_or_default();
-                bundle.blocks(*request_id, request.prompt_tokens(), &ids)?;
-                continue;
-            }
-            let mut ids = Vec::new();
-            let pieces = stretches(self.prompts.prompt(self.recording, request)?).map(|stretch| Piece {
-                source: stretch.label,
-                from: 0,
-                tokens: stretch.tokens,
-            });
-            let tokens = chain.of(root, pieces, &mut ids);
-            bundle.blocks(*request_id, tokens, &ids)?;
+        match &self.recording.blocks {
+            Some(store) => self.hand_on(store, bundle),
+            None => self.make(bundle),
         }
-        Ok(())
     }
 }
 
-/// All stretches of a prompt; over chat, roles stand between them, which are no tokens of the trace.
-fn stretches(prompt: DrawnPrompt) -> impl Iterator<Item = Stretch> {
-    let (messages, ids) = match prompt {
-        DrawnPrompt::Messages(messages) => (messages, Vec::new()),
-        DrawnPrompt::Ids(ids) => (Vec::new(), ids),
-    };
-    messages
-        .into_iter()
-        .flat_map(|message| message.stretches)
-        .chain(ids)
+impl RecordingPrompts<'_> {
+    /// The recorded sidecar's lines of what was sent.
+    fn hand_on(&self, store: &BlockStore, bundle: &mut Bundle) -> anyhow::Result<()> {
+        for (request_id, place) in &self.sent {
+            let request = &self.recording.requests[*place as usize];
+            let ids = store.ids(request.request_id)?.unwrap_or_default();
+            bundle.blocks(*request_id, request.prompt_tokens(), &ids)?;
+        }
+        Ok(())
+    }
+
+    /// Lines made of the prompts' parts. Prompts share blocks only when their first parts are the same: so long as such
+    /// prompts are to come, their blocks are kept.
+    fn make(&self, bundle: &mut Bundle) -> anyhow::Result<()> {
+        let mut last = HashMap::new();
+        for (at, (_, place)) in self.sent.iter().enumerate() {
+            last.insert(self.parts(*place)?.first().map(|part| part.label), at);
+        }
+        let mut chain = ChainIds::new(BLOCK_TOKENS);
+        let mut ids = Vec::new();
+        for (at, (request_id, place)) in self.sent.iter().enumerate() {
+            let parts = self.parts(*place)?;
+            let first = parts.first().map(|part| part.label);
+            let root = Root::numbered(first.unwrap_or_default());
+            let pieces = parts.into_iter().map(|part| Piece {
+                source: part.label,
+                from: 0,
+                tokens: part.tokens,
+            });
+            ids.clear();
+            let tokens = chain.of(root, pieces, &mut ids);
+            bundle.blocks(*request_id, tokens, &ids)?;
+            if last.get(&first) == Some(&at) {
+                chain.close(root);
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts of a request's prompt, in order.
+    fn parts(&self, place: u32) -> anyhow::Result<Vec<Stretch>> {
+        let request = &self.recording.requests[place as usize];
+        Ok(match self.prompts.prompt(self.recording, request)? {
+            DrawnPrompt::Messages(messages) => {
+                // Roles that stand between them are no tokens of the trace.
+                messages
+                    .into_iter()
+                    .flat_map(|message| message.stretches)
+                    .collect()
+            }
+            DrawnPrompt::Ids(ids) => ids,
+        })
+    }
 }

@@ -176,7 +176,7 @@ fn conversions_say_what_is_lost() {
         "--format",
         "json",
     ]);
-    assert_eq!(made["written"].as_array().unwrap().len(), 3);
+    assert_eq!(made["written"].as_array().unwrap().len(), 4);
     assert!(made["losses"].to_string().contains("spawns and joins"), "{made}");
     let binding = at("demo.binding.yaml");
     json(&[

@@ -21,6 +21,13 @@ pub struct Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Root(u64);
 
+impl Root {
+    /// The root of that number, for who names none by [`ChainIds::root`].
+    pub fn numbered(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Made {
     Whole(Piece),
