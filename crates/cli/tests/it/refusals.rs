@@ -206,3 +206,16 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
     let script = turnmill(&["completions", "bash"]);
     assert!(out(&script).contains("_turnmill"));
 }
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_and_its_cause_said_once() {
+    let folder = testkit::tempdir().unwrap();
+    let absent = folder.path().join("absent.csv");
+    for path in [text(&absent), text(folder.path())] {
+        let output = turnmill(&["corpus", "inspect", path]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = err(&output);
+        assert!(said.contains(path), "{said}");
+        assert_eq!(said.matches("(os error").count(), 1, "{said}");
+    }
+}

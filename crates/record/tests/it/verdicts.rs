@@ -322,3 +322,20 @@ fn reasons_against_submission_stand_beside_their_limits() {
     let unnamed = inputs(|inputs| inputs.scenario = None);
     assert_eq!(summarise(unnamed, None, vec![]).validity, None);
 }
+
+#[test]
+fn the_failure_that_is_named_is_the_most_frequent_one() {
+    let mut records = many(|_, _| ());
+    let failed = |sequence, kind, text: &str| RequestRecord {
+        failure_kind: Some(kind),
+        error: Some(text.into()),
+        ..unanswered(sequence, 0, 5, Outcome::Failed)
+    };
+    records.push(failed(200, FailureKind::Truncated, "cut off"));
+    records.extend((201..204).map(|sequence| failed(sequence, FailureKind::Connect, "refused")));
+    let summary = summarise(header(), Some(Stop::Done), records);
+    assert_eq!(
+        summary.warnings[0].message,
+        "4 of 204 requests failed: 3 times: refused"
+    );
+}
