@@ -83,6 +83,9 @@ impl Pages {
         } else {
             named.iter().map(|url| page_url(url)).collect::<Result<_, _>>()?
         };
+        if urls.len() > ENDPOINTS_MAX {
+            return Err(ScrapeError::TooMany { found: urls.len() });
+        }
         if let Some(twice) = urls
             .iter()
             .enumerate()
@@ -91,9 +94,6 @@ impl Pages {
             let mut url = Url::clone(twice.1);
             url.set_query(None);
             return Err(ScrapeError::Twice { url: url.into() });
-        }
-        if urls.len() > ENDPOINTS_MAX {
-            return Err(ScrapeError::TooMany { found: urls.len() });
         }
         let http = untimed_http(tls)
             .connect_timeout(SCRAPE_CONNECT_DEADLINE)

@@ -93,6 +93,11 @@ fn where_pages_are() {
         pages(&["h"; 65], "http://h", None),
         Err(ScrapeError::TooMany { found: 65 })
     ));
+    // However it is written, one page is one page.
+    assert!(matches!(
+        pages(&["h1", "h2", "http://h1/metrics"], "http://h", None),
+        Err(ScrapeError::Twice { url }) if url == "http://h1/metrics"
+    ));
 }
 
 #[tokio::test]
