@@ -25,6 +25,9 @@ use std::sync::Arc;
 use trace::TraceError;
 use trace::recording::{Recording, Request};
 
+/// Most requests whose hits in an infinite cache are told: finding them reads the sidecar once, some ten µs a request, before the
+/// first is sent.
+const HITS_TOLD_MAX: usize = 100_000;
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;
 /// Longest replay, from the first arrival to the last; beyond it a trace's instants are taken to be wrong.
@@ -85,7 +88,11 @@ impl TraceSession {
         let prompts = RecordedPrompts::new(drawer, choices.context, choices.form);
         let prompts = Arc::new(prompts);
         refuse_endless(&recording, &prompts)?;
-        let theoretical = trace::sharing::hits(&recording, trace::sharing::DISTINCT_MAX)?;
+        let theoretical = if recording.requests.len() <= HITS_TOLD_MAX {
+            trace::sharing::hits(&recording, trace::sharing::DISTINCT_MAX)?
+        } else {
+            None
+        };
         let data_sha256 = data_sha256(&document, &recording)?;
         let (table, schedule) = timetable::of(&recording, &choices);
         let span_s = table.due_ns.last().map_or(0.0, |ns| *ns as f64 / 1e9);
@@ -111,7 +118,7 @@ impl TraceSession {
             context: context_word(&recording, &choices).to_owned(),
             span_s,
         };
-        let said = before::lines(
+        let mut said = before::lines(
             &recording,
             &choices,
             &table,
@@ -119,6 +126,11 @@ impl TraceSession {
             &facts,
             target.max_model_len(),
         );
+        if facts.sidecar && theoretical.is_none() {
+            said.push(format!(
+                "note: hits of an infinite cache are told for up to {HITS_TOLD_MAX} requests; this trace has more, or too many blocks"
+            ));
+        }
         let digests = Digests {
             scenario: Some(document.sha256.clone()),
             corpus: Some(data_sha256.clone()),
