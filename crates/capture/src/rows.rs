@@ -8,14 +8,6 @@ use driver::secrets::Secrets;
 use serde::{Deserialize, Serialize};
 use trace::csv::{Optional, RowWriter};
 
-/// Which optional columns the data file has.
-const OPTIONAL: Optional = Optional {
-    vllm_priority: false,
-    slo_target_us: false,
-    x_request_id: true,
-    adapter: false,
-    think_time_us: true,
-};
 /// Longest text in a cell.
 const CELL_BYTES_MAX: usize = 512;
 
@@ -92,7 +84,7 @@ pub(crate) fn columns() -> Vec<u8> {
 /// A data file in memory, of one row at most.
 fn written(row: Option<&trace::csv::Row<'_>>) -> Vec<u8> {
     const MEMORY: &str = "memory takes everything";
-    let mut writer = RowWriter::new(Vec::new(), OPTIONAL).expect(MEMORY);
+    let mut writer = RowWriter::new(Vec::new(), Optional::MEASURED).expect(MEMORY);
     if let Some(row) = row {
         writer.write(row).expect(MEMORY);
     }

@@ -25,15 +25,6 @@ use trace::header::Stored;
 /// Rows of the warm-up, which no trace file holds otherwise.
 const WARMUP_FILE: &str = "trace.warmup.csv";
 
-/// Columns that a run's trace has beside the base ones.
-const OPTIONAL: Optional = Optional {
-    vllm_priority: false,
-    slo_target_us: false,
-    x_request_id: true,
-    adapter: false,
-    think_time_us: true,
-};
-
 /// Whether the run in `folder` has a trace of its own making: the binding is what is written last.
 pub(crate) fn exist(folder: &Path) -> bool {
     let files = BundleFiles::of_run(folder);
@@ -44,7 +35,7 @@ pub(crate) fn exist(folder: &Path) -> bool {
 pub(crate) trait Prompts<'a> {
     /// Columns that the rows have beside the base ones.
     fn columns(&self) -> Optional {
-        OPTIONAL
+        Optional::MEASURED
     }
 
     /// Tokens of a block of the sidecar, and what its ids name.
@@ -73,7 +64,9 @@ pub(crate) fn write<'a>(
         remove_sidecar(&files)?;
     }
     let blocks = prompts.as_ref().map(|prompts| prompts.blocks());
-    let optional = prompts.as_ref().map_or(OPTIONAL, |prompts| prompts.columns());
+    let optional = prompts
+        .as_ref()
+        .map_or(Optional::MEASURED, |prompts| prompts.columns());
     let mut bundle = Bundle::create(files, optional, blocks)?;
     let warmup = BufWriter::new(File::create(folder.join(WARMUP_FILE))?);
     let mut warmup = RowWriter::new(warmup, optional)?;

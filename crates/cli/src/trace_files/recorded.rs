@@ -1,6 +1,6 @@
 //! The prompts of a trace file, for the trace of its replay: what was recorded is handed on.
 
-use super::{OPTIONAL, Prompts};
+use super::Prompts;
 use anyhow::Context;
 use corpus::prompt::{DrawnPrompt, Stretch};
 use corpus::recorded::RecordedPrompts;
@@ -72,7 +72,7 @@ impl<'a> Prompts<'a> for RecordingPrompts<'a> {
         Optional {
             vllm_priority: any(|request| request.vllm_priority > 0 || request.slo_class != Name::default()),
             slo_target_us: any(|request| request.slo_target_us > 0),
-            ..OPTIONAL
+            ..Optional::MEASURED
         }
     }
 

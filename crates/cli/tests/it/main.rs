@@ -10,6 +10,7 @@ mod exports;
 mod logging;
 mod profile;
 mod refusals;
+mod replay_refusals;
 mod replays;
 mod round_trip;
 mod runs;

@@ -1,6 +1,6 @@
 //! Trace files replayed against the simulated server: what it saw is what the file says, at the times that the mode says.
 
-use crate::support::{err, json, out, text, turnmill};
+use crate::support::{err, json, text, turnmill};
 use record::folder::RunReader;
 use record::request::{Outcome, RequestRecord};
 use serde_json::Value;
@@ -9,14 +9,14 @@ use sim::tokens::Template;
 use sim::{Config, Server};
 use std::path::{Path, PathBuf};
 
-fn fixture(relative: &str) -> PathBuf {
+pub(crate) fn fixture(relative: &str) -> PathBuf {
     testkit::checkout().join("crates/trace/tests/data").join(relative)
 }
 
-const MINI: &str = "trace/valid/agentic-mini.binding.yaml";
+pub(crate) const MINI: &str = "trace/valid/agentic-mini.binding.yaml";
 
 /// A token a byte, no template, blocks of 16: those of the fixture.
-fn server() -> Server {
+pub(crate) fn server() -> Server {
     server_with(Vec::new())
 }
 
@@ -27,6 +27,16 @@ fn server_with(faults: Vec<Fault>) -> Server {
     config.log.keep_bodies = true;
     config.faults = faults;
     Server::start(config).unwrap()
+}
+
+/// Writes a data CSV with a binding that states no digest; gives the binding.
+pub(crate) fn bound(folder: &Path, csv: &str) -> PathBuf {
+    let document = folder.join("t.yaml");
+    let binding =
+        "workload:\n  trace:\n    data: t.csv\n    header: {trace_version: 3, time_unit: us, mode: real}\n";
+    std::fs::write(folder.join("t.csv"), csv).unwrap();
+    std::fs::write(&document, binding).unwrap();
+    document
 }
 
 struct Run {
@@ -367,13 +377,7 @@ fn a_deadline_of_a_row_is_its_request_s() {
         .enumerate()
         .map(|(n, line)| if n == 0 { line.to_owned() } else { row(line) })
         .collect();
-    std::fs::write(folder.path().join("t.csv"), csv.join("\n") + "\n").unwrap();
-    let document = folder.path().join("t.yaml");
-    std::fs::write(
-        &document,
-        "workload:\n  trace:\n    data: t.csv\n    header: {trace_version: 2, time_unit: us, mode: real}\n",
-    )
-    .unwrap();
+    let document = bound(folder.path(), &(csv.join("\n") + "\n"));
     let run = run(&document, &server(), &[]);
     let first = &run.records[0];
     assert_eq!(
@@ -424,180 +428,4 @@ fn a_sweeper_trace_runs_at_its_pace_or_at_its_cap() {
     for pair in capped.records.windows(2) {
         assert!(pair[1].stamps.start_ns >= pair[0].stamps.stream_end_ns.unwrap());
     }
-}
-
-fn refused(document: &Path, more: &[&str], code: i32, words: &[&str]) {
-    let server = server();
-    let folder = testkit::tempdir().unwrap();
-    let (url, target) = (server.url(), folder.path().join("out"));
-    let mut arguments = vec!["run", text(document), "--url", &url, "--out", text(&target)];
-    arguments.extend_from_slice(more);
-    let output = turnmill(&arguments);
-    let said = err(&output);
-    assert_eq!(output.status.code(), Some(code), "{more:?}: {said}");
-    assert_eq!(out(&output), "");
-    for word in words {
-        assert!(said.contains(word), "{more:?}: {word:?} is not in {said}");
-    }
-    let generated = server.log().iter().filter(|seen| seen.method == "POST").count();
-    assert_eq!(generated, 0, "nothing was sent");
-}
-
-#[test]
-fn what_is_wrong_with_a_file_is_said_before_anything_is_sent() {
-    refused(
-        &fixture("trace/invalid/digest.binding.yaml"),
-        &[],
-        2,
-        &["workload.trace.sha256"],
-    );
-    refused(
-        &fixture("trace/invalid/row-count.binding.yaml"),
-        &[],
-        2,
-        &["workload.trace.rows"],
-    );
-    refused(
-        &fixture("trace/invalid/not-a-number.binding.yaml"),
-        &[],
-        2,
-        &["row 2: arrival_time_us"],
-    );
-    refused(
-        &fixture("trace/invalid/blocks-digest.binding.yaml"),
-        &[],
-        2,
-        &["workload.trace.token_blocks.sha256"],
-    );
-    refused(
-        &fixture("trace/invalid/blocks-short-list.binding.yaml"),
-        &[],
-        2,
-        &["request 0"],
-    );
-}
-
-#[test]
-fn options_that_contradict_are_refused_together() {
-    let mini = fixture(MINI);
-    refused(&mini, &["--mode", "closed"], 2, &["--concurrency N"]);
-    refused(
-        &mini,
-        &[
-            "--concurrency",
-            "3",
-            "--dialect",
-            "agentx-1.0",
-            "--context",
-            "accumulate",
-            "--think-time",
-            "1",
-        ],
-        2,
-        &[
-            "--dialect is for session trees",
-            "--concurrency has no effect",
-            "--context has no effect",
-            "--think-time has no effect",
-        ],
-    );
-    refused(&mini, &["--trace-block-size", "16"], 2, &["for Mooncake files"]);
-}
-
-#[test]
-fn options_of_the_other_kind_are_refused() {
-    let bench = crate::support::Bench::demo(&["concurrency: 2"]);
-    let server = server();
-    let (url, folder) = (server.url(), bench.out());
-    let arguments = bench.arguments(
-        "run",
-        &[
-            "--url",
-            &url,
-            "--out",
-            text(&folder),
-            "--mode",
-            "open",
-            "--speedup",
-            "2",
-        ],
-    );
-    let output = turnmill(&arguments);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(err(&output).contains("--mode, --speedup"), "{}", err(&output));
-    for command in ["plan", "simulate"] {
-        let output = turnmill(&[command, text(&fixture(MINI))]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(err(&output).contains("no lanes"), "{}", err(&output));
-    }
-}
-
-#[test]
-fn instants_that_cannot_be_meant_are_refused() {
-    let mini = fixture(MINI);
-    refused(
-        &mini,
-        &["--speedup", "1e-300"],
-        2,
-        &["days after the first", "--speedup"],
-    );
-    let twice = "http://127.0.0.1:9/metrics";
-    refused(
-        &mini,
-        &["--server-metrics", twice, "--server-metrics", twice],
-        2,
-        &["named twice"],
-    );
-    // Nothing of it was ever sent, so that no send is recorded.
-    let folder = testkit::tempdir().unwrap();
-    let (url, csv) = ("mooncake/mooncake-basic.jsonl", folder.path().join("made/m.csv"));
-    let made = json(&[
-        "convert",
-        text(&fixture(url)),
-        "--to",
-        "csv",
-        "--out",
-        text(&csv),
-        "--format",
-        "json",
-    ]);
-    let written = made["written"].as_array().unwrap();
-    assert!(
-        written
-            .iter()
-            .all(|file| Path::new(file.as_str().unwrap()).exists())
-            && written.len() == 4
-    );
-    let data = std::fs::read_to_string(fixture("trace/valid/agentic-mini.csv")).unwrap();
-    let unsent = data.replace(",1767225600000150,1767225600120150,1767225600400150,", ",0,0,0,");
-    assert_ne!(unsent, data);
-    std::fs::write(folder.path().join("t.csv"), unsent).unwrap();
-    let document = folder.path().join("t.yaml");
-    std::fs::write(
-        &document,
-        "workload:\n  trace:\n    data: t.csv\n    header: {trace_version: 3, time_unit: us, mode: real}\n",
-    )
-    .unwrap();
-    refused(&document, &["--from-send"], 2, &["1 rows have no send_time_us"]);
-}
-
-#[test]
-fn a_prompt_that_no_server_takes_is_refused() {
-    let folder = testkit::tempdir().unwrap();
-    let data = std::fs::read_to_string(fixture("trace/valid/agentic-mini.csv")).unwrap();
-    let huge = data.replace(",true,200,4,200,", ",true,4000000000,4,200,");
-    assert_ne!(huge, data);
-    std::fs::write(folder.path().join("t.csv"), huge).unwrap();
-    let document = folder.path().join("t.yaml");
-    std::fs::write(
-        &document,
-        "workload:\n  trace:\n    data: t.csv\n    header: {trace_version: 3, time_unit: us, mode: real}\n",
-    )
-    .unwrap();
-    refused(
-        &document,
-        &[],
-        2,
-        &["request 2 has a prompt of 4000000000 tokens, and 0 more"],
-    );
 }

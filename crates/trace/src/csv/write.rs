@@ -24,6 +24,15 @@ pub struct Optional {
 }
 
 impl Optional {
+    /// Those that a measured trace always has.
+    pub const MEASURED: Self = Self {
+        vllm_priority: false,
+        slo_target_us: false,
+        x_request_id: true,
+        adapter: false,
+        think_time_us: true,
+    };
+
     /// Whether the column is written.
     pub fn has(self, column: Column) -> bool {
         match column {
